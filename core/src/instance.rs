@@ -132,7 +132,8 @@ impl Instance {
 
     /// Checks every field by itself. `index` is the position in the list it came from, for the error.
     pub(crate) fn check(&self, index: Option<usize>) -> Result<(), UpdateError> {
-        let refuse = |field, value: String, limit: &str| UpdateError::value(&self.id, index, field, value, limit);
+        let refuse =
+            |field, value: String, limit: &str| UpdateError::value(&self.id, index, field, value, limit);
         if self.id.is_empty() {
             return Err(refuse("id", "\"\"".into(), "must have at least one byte"));
         }

@@ -1,10 +1,41 @@
-//! pointsman: which instance takes the next request.
+//! pointsman: given a service's instances, with weights, tags, zones, health and load, it says which one takes the next
+//! request. It opens no socket and starts no thread.
 
+#![deny(unsafe_code)]
+
+mod compile;
+mod counters;
 mod error;
 pub mod format;
 mod instance;
+mod live;
+mod pick;
+mod picker;
+mod policy;
+mod pool;
+mod position;
+#[allow(unsafe_code)]
+mod publish;
+mod release;
+mod request;
+mod rng;
+mod route;
+mod select;
+mod spec;
+mod sync;
 mod tags;
 
+pub use compile::explain::{BranchExplanation, Explanation, Share, TierExplanation};
+pub use counters::{RouteCounters, TierCount};
 pub use error::{FormatError, NoInstance, Reason, RouteError, UpdateError};
 pub use instance::{Instance, MAX_INSTANCES, MAX_TAGS};
+pub use pick::{OwnedPick, Pick, Picked, Picks};
+pub use picker::Picker;
+pub use pool::{Edit, Pool, PoolOptions, Refused, Status};
+pub use request::Request;
+pub use route::Route;
+pub use spec::{
+    Branch, Health, LoadSpec, MAX_BRANCHES, MAX_MATCH_KEYS, MAX_TIERS, OnUnavailable, Policy, PoolSpec,
+    RouteSpec, SplitBy, Tier, Values, WhenAbsent, ZoneRule,
+};
 pub use tags::Tags;

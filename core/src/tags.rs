@@ -92,7 +92,8 @@ impl Tags {
 impl<K: AsRef<str>, V: AsRef<str>> FromIterator<(K, V)> for Tags {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
         let pairs: Vec<(K, V)> = pairs.into_iter().collect();
-        let mut sorted: Vec<(&str, &str)> = pairs.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
+        let mut sorted: Vec<(&str, &str)> =
+            pairs.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
         sorted.sort_unstable();
         sorted.dedup();
         let mut text = String::with_capacity(sorted.iter().map(|(key, value)| key.len() + value.len()).sum());

@@ -1,0 +1,165 @@
+//! From instances and route specs to tables. Knows nothing of threads.
+//!
+//! A [`Roster`] is what a list comes to without any route: who is where, who has which tags, who may be picked. A
+//! [`CompiledRoute`] is what a route spec comes to over a roster. What an update left alone is shared with the snapshot
+//! before: the tag index where no tag, zone or position in the list changed, a group whose members were not touched, and a
+//! set whose members and weights are the same.
+
+pub(crate) mod bitset;
+pub(crate) mod explain;
+pub(crate) mod groups;
+pub(crate) mod query;
+pub(crate) mod roster;
+pub(crate) mod tags;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use groups::{CompiledTier, Group};
+use roster::Roster;
+
+use crate::policy::roulette::{BITS, widths};
+use crate::position::PositionBook;
+use crate::spec::{RouteSpec, SplitBy, Tier};
+
+/// The most sets of a route: this many, and four for each instance.
+const SETS: usize = 1_024;
+
+/// The most bytes that the sets of a route may take.
+const SET_BYTES: usize = 64 << 20;
+
+/// Instances, tag index and all compiled routes: immutable, published as one unit.
+pub(crate) struct Snapshot {
+    pub(crate) version: u64,
+    pub(crate) roster: Roster,
+    /// By the route's number. `None` where a number is free.
+    pub(crate) routes: Vec<Option<Arc<CompiledRoute>>>,
+}
+
+/// A route spec over a roster.
+pub(crate) struct CompiledRoute {
+    pub(crate) spec: Arc<RouteSpec>,
+    pub(crate) branches: Box<[CompiledBranch]>,
+    /// The last point on the circle of draws of each branch that has a share; empty where there is no split.
+    ends: Box<[(u64, u16)]>,
+    pub(crate) by: SplitBy,
+    /// What a request without any constraint comes to, where that does not depend on a draw.
+    pub(crate) lane: Option<Lane>,
+}
+
+pub(crate) struct CompiledBranch {
+    pub(crate) tiers: Box<[Arc<CompiledTier>]>,
+    pub(crate) spill: bool,
+}
+
+/// The tier that every request without constraints uses.
+#[derive(Clone)]
+pub(crate) struct Lane {
+    pub(crate) tier: u16,
+    pub(crate) group: Arc<Group>,
+}
+
+/// What an update changed of the list.
+pub(crate) struct Change {
+    /// No instance came, went or moved in the list.
+    pub(crate) same_list: bool,
+    /// Tags or zones changed, or the list.
+    pub(crate) retagged: bool,
+    /// Positions in the list of the instances that changed, rising. Meaningful where the list is the same.
+    pub(crate) touched: Vec<u32>,
+}
+
+/// What compiling needs besides roster and spec.
+pub(crate) struct Context<'a> {
+    pub(crate) roster: &'a Roster,
+    pub(crate) change: &'a Change,
+    pub(crate) positions: &'a Arc<PositionBook>,
+    /// Numbers not used before in this pool.
+    pub(crate) stamps: &'a AtomicU64,
+    /// A fixed number of a seeded pool; `None` draws from the system.
+    pub(crate) seed: Option<u64>,
+}
+
+/// What is left of a route's room for sets.
+pub(crate) struct Room {
+    pub(crate) sets: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Context<'_> {
+    pub(crate) fn stamp(&self) -> u64 {
+        self.stamps.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A random number; from the pool's seed where it has one.
+    pub(crate) fn random(&self, what: u64) -> u64 {
+        self.seed.map_or_else(crate::rng::entropy, |seed| crate::rng::mix2(seed, what))
+    }
+}
+
+impl CompiledRoute {
+    /// Compiles a route, sharing what it can with the same route before.
+    pub(crate) fn compile(spec: &Arc<RouteSpec>, before: Option<&Self>, context: &Context<'_>) -> Self {
+        let mut room = Room { sets: SETS + 4 * context.roster.len(), bytes: SET_BYTES };
+        let lists: Vec<(&[Tier], bool)> = if spec.split.is_empty() {
+            vec![(&spec.tiers, false)]
+        } else {
+            spec.split.iter().map(|branch| (&*branch.tiers, branch.spill || spec.spill)).collect()
+        };
+        let branches: Box<[CompiledBranch]> = lists
+            .iter()
+            .enumerate()
+            .map(|(at, (tiers, spill))| {
+                let before = before.and_then(|route| route.branches.get(at));
+                let compile = |(number, tier): (usize, &Tier)| {
+                    let place = (at as u64) << 32 | number as u64;
+                    let before = before.and_then(|branch| branch.tiers.get(number));
+                    CompiledTier::compile(tier, &spec.policy, place, before, context, &mut room)
+                };
+                CompiledBranch { tiers: tiers.iter().enumerate().map(compile).collect(), spill: *spill }
+            })
+            .collect();
+        let lane = if branches.len() == 1 { Lane::of(&branches[0].tiers) } else { None };
+        Self { spec: spec.clone(), branches, ends: ends(spec), by: spec.by, lane }
+    }
+
+    /// The branch that a point of the circle belongs to.
+    pub(crate) fn branch_at(&self, point: u64) -> usize {
+        let at = self.ends.partition_point(|(end, _)| *end < point).min(self.ends.len().saturating_sub(1));
+        self.ends.get(at).map_or(0, |(_, branch)| usize::from(*branch))
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.branches.iter().flat_map(|branch| &branch.tiers).map(|tier| tier.heap_bytes()).sum()
+    }
+}
+
+impl Lane {
+    /// Follows the tiers as a request without constraints does.
+    fn of(tiers: &[Arc<CompiledTier>]) -> Option<Self> {
+        for (number, tier) in tiers.iter().enumerate() {
+            let group = &tier.plain;
+            match group.verdict {
+                Ok(()) if group.take == u64::MAX && !group.limited => {
+                    return Some(Self { tier: number as u16, group: group.clone() });
+                }
+                Ok(()) => return None,
+                Err(_) if tier.stops(group.members) => return None,
+                Err(_) => {}
+            }
+        }
+        None
+    }
+}
+
+/// The branches that have a share, each with its last point.
+fn ends(spec: &RouteSpec) -> Box<[(u64, u16)]> {
+    let with_share = || spec.split.iter().enumerate().filter(|(_, branch)| branch.percent > 0.0);
+    let percents: Vec<f64> = with_share().map(|(_, branch)| branch.percent).collect();
+    let mut end = 0_u64;
+    let last_point = |((at, _), width): ((usize, _), u64)| {
+        end = end.wrapping_add(width);
+        (end.wrapping_sub(1), at as u16)
+    };
+    with_share().zip(widths(&percents, BITS)).map(last_point).collect()
+}

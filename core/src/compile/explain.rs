@@ -1,0 +1,304 @@
+//! Explanation: tier by tier, what a request finds and why, with the exact share of every instance.
+//!
+//! Follows the same steps as a pick, with shares of the traffic in place of draws.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use xxhash_rust::xxh64::xxh64;
+
+use super::query::Query;
+use super::{CompiledRoute, Snapshot};
+use crate::error::Reason;
+use crate::live::Live;
+use crate::policy::{Plan, Set};
+use crate::request::Request;
+use crate::select::{Asked, Barred, Walk};
+use crate::spec::{SplitBy, Tier};
+
+/// What a request finds; see [`crate::Route::explain`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// The version of the list.
+    pub version: u64,
+    /// Number of instances.
+    pub instances: usize,
+    /// The policy's name.
+    pub policy: &'static str,
+    /// Each branch of the split; one without a name where there is none.
+    pub branches: Vec<BranchExplanation>,
+    /// Whether excluded instances had to be taken.
+    pub relaxed: bool,
+    /// Why some or all such requests find no instance.
+    pub reason: Option<Reason>,
+    /// The exact share of every instance that can be given, in list order, in sum 1 unless some requests find none.
+    pub shares: Vec<Share>,
+}
+
+/// One branch.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct BranchExplanation {
+    /// The branch's name, or its position; empty where the route has no split.
+    pub name: String,
+    /// The share of these requests that the split sends here.
+    pub share: f64,
+    /// Its tiers, in order.
+    pub tiers: Vec<TierExplanation>,
+}
+
+/// One tier.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct TierExplanation {
+    /// The tier's name, or its position.
+    pub name: String,
+    /// Instances that have what the tier asks for, with the request's `match` values.
+    pub members: usize,
+    /// Those of them that are available.
+    pub available: usize,
+    /// Those of them that this request may be given, requirements and exclusions counted.
+    pub eligible: usize,
+    /// The share of the branch's requests that this tier takes.
+    pub share: f64,
+    /// Why it takes none: how far it came; `None` where it was used, or was not reached.
+    pub reason: Option<Reason>,
+    /// Whether the search got to this tier.
+    pub reached: bool,
+    /// Whether the search ended here without an instance, by `when_unavailable`.
+    pub stopped: bool,
+    /// Whether the answer comes from a table, or is worked out at pick time because the combination of `match` values has
+    /// none, or because of the request's own requirements.
+    pub at_pick_time: bool,
+    /// The form of the rotation, `equal`, `exact` or `golden`, where the policy is one.
+    pub rotation: Option<&'static str>,
+}
+
+/// An instance's share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// The instance's id.
+    pub id: Arc<str>,
+    /// Between 0 and 1.
+    pub share: f64,
+}
+
+impl Explanation {
+    pub(crate) fn nothing(snapshot: &Snapshot) -> Self {
+        Self {
+            version: snapshot.version,
+            instances: snapshot.roster.len(),
+            policy: "",
+            branches: Vec::new(),
+            relaxed: false,
+            reason: Some(Reason::Empty),
+            shares: Vec::new(),
+        }
+    }
+}
+
+/// Explains a request over a route.
+pub(crate) fn explain(
+    route: &CompiledRoute,
+    snapshot: &Snapshot,
+    live: &Live,
+    request: &Request<'_>,
+) -> Explanation {
+    let walk = Walk { route, snapshot, live, request };
+    let strict = explain_with(&walk, true);
+    if strict.reason.is_none() || !request.relax || request.exclude.is_empty() {
+        return strict;
+    }
+    let relaxed = explain_with(&walk, false);
+    // Where only some branches fail, each is explained as it is for those that succeed.
+    if strict.shares.is_empty() && !relaxed.shares.is_empty() {
+        return Explanation { relaxed: true, ..relaxed };
+    }
+    strict
+}
+
+fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
+    let roster = &walk.snapshot.roster;
+    let spec = &walk.route.spec;
+    let room = walk.room(&[], exclude);
+    let barred = walk.barred(&room, &[], exclude);
+    let each: Vec<Outcome> = (0..walk.route.branches.len()).map(|at| Outcome::of(walk, at, barred)).collect();
+    let by_key = walk.request.key.filter(|_| walk.route.by == SplitBy::Key);
+    let sent = |at: usize| match (spec.split.get(at), by_key) {
+        (None, _) => 1.0,
+        (Some(_), Some(key)) => f64::from(u8::from(walk.route.branch_at(xxh64(key, 0)) == at)),
+        (Some(branch), None) => branch.percent / 100.0,
+    };
+    let mut shares = vec![0.0; roster.len()];
+    let mut reason = None;
+    for first in 0..each.len() {
+        let share = sent(first);
+        if share == 0.0 {
+            continue;
+        }
+        let reached = (0..each.len()).map(|step| (first + step) % each.len());
+        let mut furthest = None;
+        let mut served = false;
+        for at in reached {
+            let outcome = &each[at];
+            if outcome.serves {
+                shares.iter_mut().zip(&outcome.shares).for_each(|(sum, part)| *sum += share * part);
+                served = true;
+                break;
+            }
+            furthest = furthest.max(outcome.furthest);
+            if !walk.route.branches[at].spill {
+                break;
+            }
+        }
+        if !served {
+            reason = reason.max(furthest);
+        }
+    }
+    let reason = if roster.len() == 0 { Some(Reason::Empty) } else { reason };
+    let listed = roster.list.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
+    let shares =
+        listed.map(|(entry, share)| Share { id: entry.instance.id.clone(), share: *share }).collect();
+    let branches = each.into_iter().enumerate().map(|(at, outcome)| BranchExplanation {
+        name: spec.split.get(at).map_or(String::new(), |branch| named(&branch.name, at)),
+        share: sent(at),
+        tiers: outcome.tiers,
+    });
+    Explanation {
+        version: walk.snapshot.version,
+        instances: roster.len(),
+        policy: spec.policy.name(),
+        branches: branches.collect(),
+        relaxed: false,
+        reason,
+        shares,
+    }
+}
+
+/// What one branch comes to by itself.
+struct Outcome {
+    tiers: Vec<TierExplanation>,
+    /// By position in the list, in sum 1 where the branch serves.
+    shares: Vec<f64>,
+    serves: bool,
+    furthest: Option<Reason>,
+}
+
+impl Outcome {
+    fn of(walk: &Walk<'_>, branch: usize, barred: Barred<'_>) -> Self {
+        let n = walk.snapshot.roster.len();
+        let mut outcome = Self { tiers: Vec::new(), shares: vec![0.0; n], serves: false, furthest: None };
+        let mut parts: Vec<Option<Vec<f64>>> = Vec::new();
+        let mut left = 1.0;
+        let mut searching = true;
+        for (number, tier) in walk.route.branches[branch].tiers.iter().enumerate() {
+            let asked = Asked::of(&walk.snapshot.roster, walk.request, tier);
+            let (mut explained, part) =
+                outcome.tier(walk, &asked, barred, tier_spec(walk, branch, number), number);
+            explained.reached = searching;
+            let stays = if asked.take == u64::MAX { 1.0 } else { asked.take as f64 / 2_f64.powi(64) };
+            if searching {
+                match &part {
+                    Some(_) => {
+                        explained.share = left * stays;
+                        left -= explained.share;
+                        searching = stays < 1.0;
+                    }
+                    None => {
+                        let reason = explained.reason.unwrap_or(Reason::NoMatch);
+                        outcome.furthest = outcome.furthest.max(Some(reason));
+                        explained.stopped = reason > Reason::NoMatch && tier.stops(asked.members());
+                        searching = !explained.stopped;
+                    }
+                }
+            } else {
+                explained.reason = None;
+            }
+            outcome.tiers.push(explained);
+            parts.push(part);
+        }
+        // Nobody behind takes what a tier gave away.
+        if left > 0.0
+            && let Some(first) = outcome.tiers.iter_mut().find(|tier| tier.share > 0.0)
+        {
+            first.share += left;
+        }
+        for (tier, part) in outcome.tiers.iter().zip(parts) {
+            let part = part.filter(|_| tier.share > 0.0).unwrap_or_default();
+            outcome.shares.iter_mut().zip(part).for_each(|(sum, share)| *sum += tier.share * share);
+        }
+        outcome.serves = outcome.tiers.iter().any(|tier| tier.share > 0.0);
+        outcome
+    }
+
+    /// One tier by itself: what it holds, and the shares it would give, by position in the list.
+    fn tier(
+        &self,
+        walk: &Walk<'_>,
+        asked: &Asked<'_>,
+        barred: Barred<'_>,
+        spec: Option<&Tier>,
+        number: usize,
+    ) -> (TierExplanation, Option<Vec<f64>>) {
+        let roster = &walk.snapshot.roster;
+        let without_require = Request { require: &[], ..*walk.request };
+        let counts = match asked.group {
+            Some(group) if !asked.at_pick_time => (group.members, group.available),
+            Some(_) => {
+                let query = Query::new(roster, asked.tier, &without_require, true);
+                let counts = query.counts(asked.tier.any_health);
+                (counts.members, counts.available)
+            }
+            None => (0, 0),
+        };
+        let mut explained = TierExplanation {
+            name: named(spec.map_or("", |tier| &tier.name), number),
+            members: counts.0,
+            available: counts.1,
+            eligible: 0,
+            share: 0.0,
+            reason: asked.verdict.err(),
+            reached: false,
+            stopped: false,
+            at_pick_time: asked.at_pick_time || !walk.request.require.is_empty(),
+            rotation: asked.group.and_then(|group| rotation_form(&group.set)),
+        };
+        if asked.verdict.is_err() {
+            return (explained, None);
+        }
+        let mut shares = vec![0.0; roster.len()];
+        let came = walk.among(asked, barred, |group, eligible| {
+            let table = &group.set.table;
+            explained.eligible = eligible.ranks(table).count();
+            let by_rank = match walk.preferred(eligible, table) {
+                Some(preferred) => {
+                    (0..table.len()).map(|rank| f64::from(u8::from(rank == preferred))).collect()
+                }
+                None => group.set.shares(eligible, walk.live),
+            };
+            for (member, share) in table.members().zip(&by_rank) {
+                shares[member.index as usize] = *share;
+            }
+            by_rank.iter().position(|share| *share > 0.0)
+        });
+        explained.reason = came.err();
+        (explained, came.is_ok().then_some(shares))
+    }
+}
+
+fn rotation_form(set: &Set) -> Option<&'static str> {
+    match &set.plan {
+        Plan::Rotation(rotation) => Some(rotation.form_name()),
+        _ => None,
+    }
+}
+
+fn tier_spec<'a>(walk: &'a Walk<'_>, branch: usize, number: usize) -> Option<&'a Tier> {
+    let spec = &walk.route.spec;
+    spec.split.get(branch).map_or(&spec.tiers, |branch| &branch.tiers).get(number)
+}
+
+fn named(name: &str, position: usize) -> String {
+    if name.is_empty() { position.to_string() } else { name.to_owned() }
+}

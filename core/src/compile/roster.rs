@@ -1,0 +1,135 @@
+//! What a list comes to without any route.
+
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+use super::bitset::Words;
+use super::tags::TagIndex;
+use crate::instance::Instance;
+use crate::publish::Hold;
+use crate::release::Token;
+
+/// An instance in the pool, with the token that stands for its user data.
+pub(crate) struct Entry {
+    pub(crate) instance: Instance,
+    /// Dropped when nothing can return the user data any more. `None` where nobody wants to know.
+    pub(crate) token: Option<Arc<Token>>,
+}
+
+/// The list, who is where in it, who has which tags, who may be picked.
+pub(crate) struct Roster {
+    pub(crate) list: Vec<Hold<Entry>>,
+    /// The slot of live state of each instance.
+    pub(crate) slots: Arc<[u32]>,
+    pub(crate) ids: Arc<IdIndex>,
+    pub(crate) tags: Arc<TagIndex>,
+    /// Enabled, with a weight above zero.
+    pub(crate) usable: Words,
+    /// Healthy.
+    pub(crate) up: Words,
+    /// Weight zero.
+    pub(crate) drained: Words,
+    /// Whether some instance has a limit of requests in flight.
+    pub(crate) limited: bool,
+    /// The pool's own zone.
+    pub(crate) zone: Option<Arc<str>>,
+}
+
+/// From ids to positions in the list.
+pub(crate) struct IdIndex {
+    hasher: RandomState,
+    table: HashTable<u32>,
+}
+
+impl Roster {
+    /// Over a list whose indices are given, or built where they are not.
+    pub(crate) fn build(
+        list: Vec<Hold<Entry>>,
+        slots: Arc<[u32]>,
+        ids: Option<Arc<IdIndex>>,
+        tags: Option<Arc<TagIndex>>,
+        zone: Option<Arc<str>>,
+    ) -> Self {
+        let n = list.len();
+        let (mut usable, mut up, mut drained) = (Words::none(n), Words::none(n), Words::none(n));
+        let mut limited = false;
+        for (index, entry) in list.iter().enumerate() {
+            let instance = &entry.instance;
+            let positive = instance.weight > 0.0;
+            usable.set(index, instance.enabled && positive);
+            up.set(index, instance.healthy);
+            drained.set(index, !positive);
+            limited |= instance.max_in_flight.is_some();
+        }
+        let ids = ids.unwrap_or_else(|| Arc::new(IdIndex::build(&list)));
+        let instances = || list.iter().map(|entry| &entry.instance);
+        let tags = tags.unwrap_or_else(|| Arc::new(TagIndex::build(instances())));
+        Self { list, slots, ids, tags, usable, up, drained, limited, zone }
+    }
+
+    /// The same roster for another snapshot.
+    pub(crate) fn share(&self) -> Self {
+        let (list, zone) = (self.list.clone(), self.zone.clone());
+        Self::build(list, self.slots.clone(), Some(self.ids.clone()), Some(self.tags.clone()), zone)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(crate) fn instance(&self, index: u32) -> Option<&Instance> {
+        self.list.get(index as usize).map(|entry| &entry.instance)
+    }
+
+    pub(crate) fn slot(&self, index: u32) -> u32 {
+        self.slots.get(index as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Where the id stands in the list.
+    #[inline]
+    pub(crate) fn index_of(&self, id: &str) -> Option<u32> {
+        self.ids.find(id, |index| self.instance(index).is_some_and(|instance| *instance.id == *id))
+    }
+
+    /// Bytes of everything but the routes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let entries: usize = self.list.iter().map(|entry| entry_bytes(entry)).sum();
+        let words = self.usable.heap_bytes() + self.up.heap_bytes() + self.drained.heap_bytes();
+        let lists = size_of_val(&*self.list) + size_of_val(&*self.slots) + self.ids.table.allocation_size();
+        entries + words + lists + self.tags.heap_bytes()
+    }
+}
+
+/// The entry with its count and links, and the strings that hang off it.
+fn entry_bytes(entry: &Entry) -> usize {
+    let instance = &entry.instance;
+    let text = |text: &Arc<str>| text.len() + 2 * size_of::<usize>();
+    let own_address = !Arc::ptr_eq(&instance.id, &instance.address);
+    size_of::<Entry>()
+        + 4 * size_of::<usize>()
+        + text(&instance.id)
+        + if own_address { text(&instance.address) } else { 0 }
+        + instance.zone.as_ref().map_or(0, text)
+        + instance.tags.heap_bytes()
+}
+
+impl IdIndex {
+    fn build(list: &[Hold<Entry>]) -> Self {
+        let hasher = RandomState::default();
+        let mut table = HashTable::with_capacity(list.len());
+        let hash_at =
+            |index: &u32| list.get(*index as usize).map_or(0, |entry| hasher.hash_one(&*entry.instance.id));
+        for index in 0..list.len() as u32 {
+            table.insert_unique(hash_at(&index), index, hash_at);
+        }
+        Self { hasher, table }
+    }
+
+    #[inline]
+    fn find(&self, id: &str, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        self.table.find(self.hasher.hash_one(id), |index| is_it(*index)).copied()
+    }
+}

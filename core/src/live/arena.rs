@@ -1,0 +1,67 @@
+//! An array that grows under its readers: chunks that double, so that nothing ever moves.
+
+use std::sync::OnceLock;
+
+/// Elements of the first chunk.
+const FIRST: usize = 64;
+
+/// Chunks at most: room for 64 · (2²⁶ − 1) elements.
+const CHUNKS: usize = 26;
+
+/// Elements by index. Reading takes no lock; growing is for one writer at a time.
+pub(crate) struct Arena<T> {
+    chunks: [OnceLock<Box<[T]>>; CHUNKS],
+}
+
+impl<T: Default> Arena<T> {
+    pub(crate) const fn new() -> Self {
+        Self { chunks: [const { OnceLock::new() }; CHUNKS] }
+    }
+
+    /// Makes room for indices below `count`.
+    pub(crate) fn grow(&self, count: usize) {
+        for (at, chunk) in self.chunks.iter().enumerate() {
+            if FIRST * ((1 << at) - 1) >= count {
+                return;
+            }
+            chunk.get_or_init(|| (0..FIRST << at).map(|_| T::default()).collect());
+        }
+    }
+}
+
+impl<T> Arena<T> {
+    /// The element, if there is room for it.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<&T> {
+        // Chunk k holds the indices from FIRST · (2^k − 1) on.
+        let chunk = (index / FIRST + 1).ilog2() as usize;
+        let begin = FIRST * ((1 << chunk) - 1);
+        self.chunks.get(chunk)?.get()?.get(index - begin)
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.chunks.iter().filter_map(OnceLock::get).map(|chunk| size_of_val(&**chunk)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn every_index_below_the_count_has_its_own_element() {
+        let arena: Arena<AtomicUsize> = Arena::new();
+        assert!(arena.get(0).is_none());
+        arena.grow(1_000);
+        for index in 0..1_000 {
+            arena.get(index).expect("there is room").store(index, Ordering::Relaxed);
+        }
+        arena.grow(5_000);
+        for index in 0..1_000 {
+            assert_eq!(arena.get(index).map(|element| element.load(Ordering::Relaxed)), Some(index));
+        }
+        assert!(arena.get(4_999).is_some() && arena.get(1 << 40).is_none());
+    }
+}

@@ -1,0 +1,125 @@
+//! What of a set may be picked for one request, and the draw by weight among it.
+
+use super::table::{Member, Table};
+use crate::rng::Draw;
+
+/// Refusals before the exact pass. Each costs a draw; the exact pass costs a walk over all that matches.
+const REFUSALS: u32 = 4;
+
+/// What a filter tells of members. Policies know no more of tags, health or zones than this.
+pub(crate) trait Filter {
+    /// Whether the member may be picked.
+    fn allows(&self, member: Member) -> bool;
+
+    /// Calls `visit` with the list position of everything that may be picked, and perhaps of more, until it says stop
+    /// (true). Rising, each position once.
+    fn visit(&self, visit: &mut dyn FnMut(u32) -> bool);
+}
+
+/// What of a set may be picked: all but the skipped ranks, as far as the filter allows.
+#[derive(Clone, Copy)]
+pub(crate) struct Eligible<'a> {
+    /// Ranks, rising, each once.
+    pub(crate) skips: &'a [u32],
+    pub(crate) filter: Option<&'a dyn Filter>,
+}
+
+impl Eligible<'_> {
+    /// Whether every member may be picked.
+    #[inline]
+    pub(crate) fn is_all(&self) -> bool {
+        self.skips.is_empty() && self.filter.is_none()
+    }
+
+    /// Whether the member may be picked.
+    #[inline]
+    pub(crate) fn allows(&self, rank: usize, member: Member) -> bool {
+        (self.skips.is_empty() || self.skips.binary_search(&(rank as u32)).is_err())
+            && self.filter.is_none_or(|filter| filter.allows(member))
+    }
+
+    /// The ranks that may be picked, in list order.
+    pub(crate) fn ranks<'t>(&'t self, table: &'t Table) -> impl Iterator<Item = (usize, Member)> + 't {
+        table.members().enumerate().filter(|(rank, member)| self.allows(*rank, *member))
+    }
+
+    /// One of what may be picked, by weight. O(skips) expected where the filter lets a fair part through, else one pass
+    /// over what it lets through; 1 to 5 random numbers.
+    pub(crate) fn draw(&self, table: &Table, draw: &mut impl Draw) -> Option<usize> {
+        self.draw_besides(table, &[], draw)
+    }
+
+    /// The same, besides `more` ranks that are skipped too: rising, each once, none of them among `skips`.
+    pub(crate) fn draw_besides(&self, table: &Table, more: &[u32], draw: &mut impl Draw) -> Option<usize> {
+        if table.len() == 0 {
+            return None;
+        }
+        let skips = Merged { a: self.skips, b: more };
+        let Some(filter) = self.filter else {
+            return if skips.clone().next().is_none() {
+                Some(table.draw(draw.draw()))
+            } else {
+                table.draw_left(draw.draw(), skips)
+            };
+        };
+        for _ in 0..REFUSALS {
+            let rank = table.draw_left(draw.draw(), skips.clone())?;
+            if table.member(rank).is_some_and(|member| filter.allows(member)) {
+                return Some(rank);
+            }
+        }
+        exact_pass(table, filter, more, self.skips, draw.draw())
+    }
+}
+
+/// Draws by weight from what the filter allows: once over it for the sum of the widths, once to where the draw falls.
+/// The same distribution as that of a draw that was not refused, so the two may be mixed.
+fn exact_pass(table: &Table, filter: &dyn Filter, more: &[u32], skips: &[u32], draw: u64) -> Option<usize> {
+    let eligible = |index: u32| {
+        let rank = table.rank_of(index)?;
+        let skipped = |list: &[u32]| list.binary_search(&(rank as u32)).is_ok();
+        let allowed = !skipped(skips) && !skipped(more) && filter.allows(table.member(rank)?);
+        allowed.then_some(rank)
+    };
+    let mut total = 0_u128;
+    filter.visit(&mut |index| {
+        total += eligible(index).map_or(0, |rank| u128::from(table.width(rank)));
+        false
+    });
+    // A member that owns the whole circle has width 0, for 2^64.
+    let full = total == 0;
+    let mut left =
+        if full { 0 } else { super::roulette::scale(draw, u64::try_from(total).unwrap_or(u64::MAX)) };
+    let mut found = None;
+    filter.visit(&mut |index| {
+        let Some(rank) = eligible(index) else { return false };
+        found = Some(rank);
+        let width = table.width(rank);
+        let here = full || left < width;
+        left = left.wrapping_sub(width);
+        here
+    });
+    found
+}
+
+/// Two rising lists as one.
+#[derive(Clone)]
+struct Merged<'a> {
+    a: &'a [u32],
+    b: &'a [u32],
+}
+
+impl Iterator for Merged<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let from_a = match (self.a.first(), self.b.first()) {
+            (Some(a), Some(b)) => a < b,
+            (a, _) => a.is_some(),
+        };
+        let list = if from_a { &mut self.a } else { &mut self.b };
+        let (first, rest) = list.split_first()?;
+        *list = rest;
+        Some(*first as usize)
+    }
+}

@@ -1,0 +1,328 @@
+//! Rotations: `round_robin` and `weighted_round_robin`.
+//!
+//! A rotation turns a ticket, the next number of a counter, into a member. Three forms, chosen when the set is compiled:
+//!
+//! *Equal weights*: list order.
+//!
+//! *Exact*: weights that are integers after multiplication by 10^k, k at most 6, and division by their greatest common
+//! divisor, with a cycle of at most 4,096 turns. The cycle is laid out in advance by Tijdeman's rule (R. Tijdeman, "The
+//! chairman assignment problem", Discrete Mathematics 32, 1980): member i's next turn is released at the first t with
+//! t·w/W − c ≥ 1/(2n−2), is due at the first t with t·w/W − c ≥ 1 − 1/(2n−2), and of those released the earliest due goes
+//! first. After every turn of the cycle each member has had its ideal count to within 1 − 1/(2n−2), which is the best
+//! possible bound; over any window, to within twice that. Smooth weighted round robin exceeds 1 on some inputs, and
+//! earliest-deadline-first and stride schedulers come in bursts.
+//!
+//! *Golden*: any other weights. The ticket times 2⁶⁴/φ is the point on the roulette's circle. Multiples of the golden ratio
+//! fill a circle evenly (V. T. Sós, 1957, the three-distance theorem), so that counts stay within 1 + 0.42 ln N of their
+//! ideal after N turns from any start. No table beyond the roulette's.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::table::{Member, Table};
+use crate::rng::GOLDEN;
+
+/// The longest cycle that is laid out, in turns: 8 KiB.
+pub(crate) const MAX_CYCLE: u64 = 4_096;
+
+/// Powers of ten that may turn weights into integers.
+const DECIMALS: i32 = 6;
+
+/// How far from an integer counts as one, relative: 0.07 × 100 is 7.000000000000001.
+const INTEGER_SLACK: f64 = 1.0 / (1_u64 << 48) as f64;
+
+/// How tickets become members.
+#[derive(Debug)]
+pub(crate) struct Rotation {
+    form: Form,
+    /// Same for two sets exactly when a ticket means the same turn in both.
+    pub(crate) cycle: u64,
+    /// Added to tickets of the shared position, so that a changed list goes on where the one before was.
+    base: u64,
+}
+
+#[derive(Debug, PartialEq)]
+enum Form {
+    Equal,
+    /// Ranks in the order of turns.
+    Exact(Box<[u16]>),
+    Golden,
+}
+
+/// What a new set takes over from the one before it.
+pub(crate) struct Before<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) rotation: &'a Rotation,
+    /// The ticket that is drawn next.
+    pub(crate) ticket: u64,
+}
+
+impl Rotation {
+    /// Lays out the rotation of a set. `cycle` is a number not used before, `random` one drawn for it.
+    pub(crate) fn build(table: &Table, before: Option<Before<'_>>, cycle: u64, random: u64) -> Self {
+        let form = match table {
+            Table::Equal(_) => Form::Equal,
+            Table::Weighted { weights, .. } => match integers(weights) {
+                Some(turns) => Form::Exact(lay_out(&turns)),
+                None => Form::Golden,
+            },
+        };
+        let fresh = |form| Self { form, cycle, base: random };
+        let Some(before) = before else { return Self { form, cycle, base: 0 } };
+        match (&before.rotation.form, form) {
+            (Form::Golden, Form::Golden) => {
+                Self { form: Form::Golden, cycle: before.rotation.cycle, base: 0 }
+            }
+            (Form::Equal, Form::Equal) => match next_after(&before, table) {
+                Some(rank) => {
+                    let n = table.len() as u64;
+                    Self { form: Form::Equal, cycle, base: (rank as u64 + n - before.ticket % n) % n }
+                }
+                None => fresh(Form::Equal),
+            },
+            (Form::Exact(old), Form::Exact(new)) if *old == new && same_members(before.table, table) => {
+                Self { form: Form::Exact(new), cycle: before.rotation.cycle, base: before.rotation.base }
+            }
+            (_, form) => fresh(form),
+        }
+    }
+
+    /// Turns until the order repeats; `None` for the golden form, which never does.
+    pub(crate) fn turns(&self, table: &Table) -> Option<u64> {
+        match &self.form {
+            Form::Equal => Some(table.len() as u64),
+            Form::Exact(cycle) => Some(cycle.len() as u64),
+            Form::Golden => None,
+        }
+    }
+
+    /// The member whose turn a ticket of the shared position is. The set must not be empty.
+    #[inline]
+    pub(crate) fn at_ticket(&self, table: &Table, ticket: u64) -> usize {
+        match &self.form {
+            Form::Equal => (ticket.wrapping_add(self.base) % (table.len() as u64).max(1)) as usize,
+            Form::Exact(cycle) => {
+                let turn = ticket.wrapping_add(self.base) % (cycle.len() as u64).max(1);
+                cycle.get(turn as usize).copied().unwrap_or(0).into()
+            }
+            Form::Golden => table.draw(ticket.wrapping_mul(GOLDEN)),
+        }
+    }
+
+    /// The member whose turn it is; `turn` is below [`turns`](Self::turns), or any number in the golden form.
+    #[inline]
+    pub(crate) fn at_turn(&self, table: &Table, turn: u64) -> usize {
+        match &self.form {
+            Form::Equal => turn as usize,
+            Form::Exact(cycle) => cycle.get(turn as usize).copied().unwrap_or(0).into(),
+            Form::Golden => table.draw(turn.wrapping_mul(GOLDEN)),
+        }
+    }
+
+    /// The ticket that makes the shared position stand at the given turn.
+    pub(crate) fn ticket_for(&self, table: &Table, turn: u64) -> u64 {
+        match self.turns(table) {
+            Some(turns) => (turn % turns + turns - self.base % turns) % turns,
+            None => turn,
+        }
+    }
+
+    pub(crate) fn is_equal(&self) -> bool {
+        self.form == Form::Equal
+    }
+
+    pub(crate) fn form_name(&self) -> &'static str {
+        match self.form {
+            Form::Equal => "equal",
+            Form::Exact(_) => "exact",
+            Form::Golden => "golden",
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match &self.form {
+            Form::Exact(cycle) => size_of_val(&**cycle),
+            Form::Equal | Form::Golden => 0,
+        }
+    }
+}
+
+/// The rank in `table` of the member that was next before, or of the first behind it that is still there.
+fn next_after(before: &Before<'_>, table: &Table) -> Option<usize> {
+    let n = before.table.len();
+    let next = before.rotation.at_ticket(before.table, before.ticket);
+    let mut ranks: Vec<(u32, usize)> =
+        table.members().enumerate().map(|(rank, member)| (member.slot, rank)).collect();
+    ranks.sort_unstable();
+    (next..next + n).find_map(|at| {
+        let slot = before.table.member(at % n)?.slot;
+        let found = ranks.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
+        Some(ranks[found].1)
+    })
+}
+
+fn same_members(a: &Table, b: &Table) -> bool {
+    let slot = |member: Member| member.slot;
+    a.len() == b.len() && a.members().map(slot).eq(b.members().map(slot))
+}
+
+/// The weights as integers with greatest common divisor 1 and a sum of at most [`MAX_CYCLE`].
+pub(crate) fn integers(weights: &[f64]) -> Option<Vec<u64>> {
+    let scaled = (0..=DECIMALS).find_map(|decimals| {
+        let factor = 10_f64.powi(decimals);
+        weights.iter().map(|weight| integer(weight * factor)).collect::<Option<Vec<u64>>>()
+    })?;
+    let divisor = scaled.iter().copied().fold(0, gcd);
+    let turns: Vec<u64> = scaled.iter().map(|value| value / divisor).collect();
+    let sum = turns.iter().try_fold(0_u64, |sum, value| sum.checked_add(*value))?;
+    (sum <= MAX_CYCLE).then_some(turns)
+}
+
+/// The integer that the value is, within the slack; at least 1 and exact in an `f64`.
+fn integer(value: f64) -> Option<u64> {
+    let rounded = value.round();
+    let fits = (1.0..9e15).contains(&rounded) && (value - rounded).abs() <= rounded * INTEGER_SLACK;
+    fits.then_some(rounded as u64)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// The cycle of ranks by Tijdeman's rule. Pure arithmetic; O(W log n).
+///
+/// `turns` are positive with a sum of at most [`MAX_CYCLE`], two or more of them.
+pub(crate) fn lay_out(turns: &[u64]) -> Box<[u16]> {
+    let total: u64 = turns.iter().sum();
+    let unit = (2 * turns.len() as u64 - 2).max(1);
+    let mut count = vec![0_u64; turns.len()];
+    let release = |rank: usize, count: u64| (total * (count * unit + 1)).div_ceil(turns[rank] * unit);
+    let due = |rank: usize, count: u64| (total * (count * unit + unit - 1)).div_ceil(turns[rank] * unit);
+    let mut waiting: BinaryHeap<_> = (0..turns.len()).map(|rank| Reverse((release(rank, 0), rank))).collect();
+    let mut ready = BinaryHeap::new();
+    let mut cycle = Vec::with_capacity(total as usize);
+    for turn in 1..=total {
+        while let Some(&Reverse((at, rank))) = waiting.peek()
+            && at <= turn
+        {
+            waiting.pop();
+            ready.push(Reverse((due(rank, count[rank]), rank)));
+        }
+        // Tijdeman's theorem: at every turn some member is released.
+        let Some(Reverse((_, rank))) = ready.pop() else { break };
+        count[rank] += 1;
+        cycle.push(rank as u16);
+        waiting.push(Reverse((release(rank, count[rank]), rank)));
+    }
+    cycle.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The largest distance from the ideal at any prefix, as a numerator over the cycle's length.
+    fn deviation(turns: &[u64], cycle: &[u16]) -> u64 {
+        let total: u64 = turns.iter().sum();
+        let mut count = vec![0_u64; turns.len()];
+        let mut worst = 0;
+        for (at, rank) in cycle.iter().enumerate() {
+            count[usize::from(*rank)] += 1;
+            for (count, weight) in count.iter().zip(turns) {
+                worst = worst.max((count * total).abs_diff((at as u64 + 1) * weight));
+            }
+        }
+        worst
+    }
+
+    fn assert_bound(turns: &[u64]) {
+        let cycle = lay_out(turns);
+        let total: u64 = turns.iter().sum();
+        let unit = 2 * turns.len() as u64 - 2;
+        for (rank, weight) in turns.iter().enumerate() {
+            assert_eq!(cycle.iter().filter(|at| usize::from(**at) == rank).count() as u64, *weight);
+        }
+        assert!(deviation(turns, &cycle) * unit <= total * (unit - 1), "{turns:?}");
+    }
+
+    #[test]
+    fn cycles_that_other_schedulers_burst_on_stay_within_the_bound() {
+        assert_bound(&[5, 1, 1]);
+        assert_bound(&[11, 3]);
+        assert_bound(&[21, 11]);
+        let one_heavy: Vec<u64> = [100].into_iter().chain([1; 20]).collect();
+        assert_bound(&one_heavy);
+        let three_sizes: Vec<u64> = [1; 32].into_iter().chain([4; 8]).chain([16; 2]).collect();
+        assert_bound(&three_sizes);
+        assert_bound(&[1, 4_095]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_prefix_is_within_the_bound(turns in proptest::collection::vec(1_u64..60, 2..60)) {
+            assert_bound(&turns);
+        }
+
+        #[test]
+        fn golden_counts_stay_within_the_logarithmic_bound(
+            weights in proptest::collection::vec(0.01..10.0_f64, 2..30),
+            start in any::<u64>(),
+        ) {
+            let members = (0..weights.len() as u32).map(|at| Member { index: at, slot: at }).collect();
+            let table = Table::new(members, weights.clone());
+            let rotation = Rotation { form: Form::Golden, cycle: 0, base: 0 };
+            let sum: f64 = weights.iter().sum();
+            let mut counts = vec![0_u32; weights.len()];
+            for turn in 1..=20_000_u32 {
+                counts[rotation.at_ticket(&table, start.wrapping_add(turn.into()))] += 1;
+                if turn.is_power_of_two() || turn % 997 == 0 {
+                    for (count, weight) in counts.iter().zip(&weights) {
+                        let distance = (f64::from(*count) - f64::from(turn) * weight / sum).abs();
+                        prop_assert!(distance <= 1.0 + 0.42 * f64::from(turn).ln(), "{} at {}", distance, turn);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn decimal_weights_are_integers_after_scaling() {
+        assert_eq!(integers(&[0.07, 0.93]), Some(vec![7, 93]));
+        assert_eq!(integers(&[0.5, 1.0, 2.5]), Some(vec![1, 2, 5]));
+        assert_eq!(integers(&[100.0, 200.0, 400.0]), Some(vec![1, 2, 4]));
+        assert_eq!(integers(&[1_000_000.0, 3_000_000.0]), Some(vec![1, 3]));
+        assert_eq!(integers(&[0.000_001, 0.000_002]), Some(vec![1, 2]));
+        assert_eq!(integers(&[1.0, std::f64::consts::PI]), None);
+        assert_eq!(integers(&[1.0, 4_096.0]), None, "a cycle of 4,097 turns is too long");
+        assert_eq!(integers(&[1e300, 2e300]), None);
+    }
+
+    #[test]
+    fn equal_members_go_on_with_the_one_that_was_next() {
+        let set = |slots: &[u32]| {
+            let members =
+                slots.iter().enumerate().map(|(at, slot)| Member { index: at as u32, slot: *slot }).collect();
+            Table::new(members, vec![1.0; slots.len()])
+        };
+        let before = set(&[10, 11, 12, 13]);
+        let rotation = Rotation::build(&before, None, 1, 0);
+        for (ticket, after, next) in [
+            (2, &[10, 11, 12][..], 12),
+            (3, &[10, 11, 12][..], 10),
+            (1, &[13, 12, 10][..], 12),
+            (1, &[9, 11][..], 11),
+        ] {
+            let table = set(after);
+            let carried = Before { table: &before, rotation: &rotation, ticket };
+            let rotation = Rotation::build(&table, Some(carried), 2, 77);
+            let rank = rotation.at_ticket(&table, ticket);
+            assert_eq!(
+                table.member(rank).map(|member| member.slot),
+                Some(next),
+                "ticket {ticket}, then {after:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The members of a compiled set, and draws of one of them by weight, also from what exclusions leave.
+//!
+//! Excluded members, and candidates already drawn, are intervals of the circle: a draw is scaled to the length that is
+//! left and steps over the sorted intervals. One draw and no refusal, so the answer has exactly the distribution of the
+//! weights among those that are left.
+
+use super::roulette::{BITS, Circle, compensated_sum, scale, widths};
+
+/// A member of a set: where its instance stands in the list, and where its live state lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) index: u32,
+    pub(crate) slot: u32,
+}
+
+/// The members in list order, with their weights. A member's position here is its rank.
+#[derive(Debug)]
+pub(crate) enum Table {
+    /// All weights alike: no table is needed.
+    Equal(Box<[Member]>),
+    Weighted {
+        circle: Circle,
+        weights: Box<[f64]>,
+    },
+}
+
+impl Table {
+    /// From members in list order and their weights, which are positive and finite.
+    pub(crate) fn new(members: Vec<Member>, weights: Vec<f64>) -> Self {
+        if weights.iter().all(|weight| *weight == weights[0]) {
+            return Self::Equal(members.into());
+        }
+        let circle = Circle::new(&widths(&weights, BITS), &members, BITS);
+        Self::Weighted { circle, weights: weights.into() }
+    }
+
+    /// Whether [`new`](Self::new) would build this very table.
+    pub(crate) fn is(&self, members: &[Member], weights: &[f64]) -> bool {
+        match self {
+            Self::Equal(held) => **held == *members && weights.iter().all(|weight| *weight == weights[0]),
+            Self::Weighted { circle, weights: held } => {
+                **held == *weights
+                    && circle.len() == members.len()
+                    && members.iter().enumerate().all(|(rank, member)| circle.member(rank) == Some(*member))
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Equal(members) => members.len(),
+            Self::Weighted { circle, .. } => circle.len(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn member(&self, rank: usize) -> Option<Member> {
+        match self {
+            Self::Equal(members) => members.get(rank).copied(),
+            Self::Weighted { circle, .. } => circle.member(rank),
+        }
+    }
+
+    pub(crate) fn members(&self) -> impl Iterator<Item = Member> + '_ {
+        (0..self.len()).filter_map(|rank| self.member(rank))
+    }
+
+    /// The first rank whose member stands at `index` of the list or behind it. O(log n).
+    pub(crate) fn rank_from(&self, index: u32) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.member(middle).is_some_and(|member| member.index < index) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The rank of the instance at `index` of the list. O(log n); O(1) where the set is the whole list.
+    #[inline]
+    pub(crate) fn rank_of(&self, index: u32) -> Option<usize> {
+        let holds = |rank: usize| self.member(rank).is_some_and(|member| member.index == index);
+        if holds(index as usize) {
+            return Some(index as usize);
+        }
+        let rank = self.rank_from(index);
+        holds(rank).then_some(rank)
+    }
+
+    /// A weight that is right relative to the others'.
+    #[inline]
+    pub(crate) fn weight(&self, rank: usize) -> f64 {
+        match self {
+            Self::Equal(_) => 1.0,
+            Self::Weighted { weights, .. } => weights.get(rank).copied().unwrap_or(0.0),
+        }
+    }
+
+    /// The length that a member takes of what draws are scaled to.
+    #[inline]
+    pub(crate) fn width(&self, rank: usize) -> u64 {
+        match self {
+            Self::Equal(_) => 1,
+            Self::Weighted { circle, .. } => circle.width(rank),
+        }
+    }
+
+    /// The member that a draw falls on, by weight. The set must not be empty. O(1) expected.
+    #[inline]
+    pub(crate) fn draw(&self, draw: u64) -> usize {
+        match self {
+            Self::Equal(members) => scale(draw, members.len() as u64) as usize,
+            Self::Weighted { circle, .. } => circle.find(draw),
+        }
+    }
+
+    /// The member that a draw falls on, by weight among those not skipped; `None` where none is left. `skips` are ranks,
+    /// rising, each once. O(number of skips).
+    pub(crate) fn draw_left(&self, draw: u64, skips: impl Iterator<Item = usize> + Clone) -> Option<usize> {
+        let skipped: u64 = skips.clone().map(|rank| self.width(rank)).fold(0, u64::wrapping_add);
+        if skips.clone().count() >= self.len() {
+            return None;
+        }
+        match self {
+            Self::Equal(members) => {
+                let rank = scale(draw, members.len() as u64 - skipped) as usize;
+                Some(skips.fold(rank, |rank, skip| if rank >= skip { rank + 1 } else { rank }))
+            }
+            Self::Weighted { circle, .. } => {
+                let left = 0_u64.wrapping_sub(skipped);
+                let point = if left == 0 { draw } else { scale(draw, left) };
+                let over = |point: u64, skip| {
+                    if point >= circle.first(skip) { point + circle.width(skip) } else { point }
+                };
+                Some(circle.find(skips.fold(point, over)))
+            }
+        }
+    }
+
+    /// Each member's exact share of draws by weight, in the order of ranks.
+    pub(crate) fn shares(&self, eligible: impl Fn(usize, Member) -> bool) -> Vec<f64> {
+        let weight_of = |rank: usize| match self.member(rank) {
+            // Scaled down so that the sum of a million of the largest weights stays finite.
+            Some(member) if eligible(rank, member) => self.weight(rank) * 2_f64.powi(-30),
+            _ => 0.0,
+        };
+        let total = compensated_sum((0..self.len()).map(weight_of));
+        let share_of = |rank| if total > 0.0 { weight_of(rank) / total } else { 0.0 };
+        let shares: Vec<f64> = (0..self.len()).map(share_of).collect();
+        if total > 0.0 || self.len() == 0 {
+            return shares;
+        }
+        // Only weights so small that the scaling lost them are eligible.
+        let tiny_of = |rank: usize| match self.member(rank) {
+            Some(member) if eligible(rank, member) => self.weight(rank),
+            _ => 0.0,
+        };
+        let total = compensated_sum((0..self.len()).map(tiny_of));
+        (0..self.len()).map(|rank| if total > 0.0 { tiny_of(rank) / total } else { 0.0 }).collect()
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Equal(members) => size_of_val(&**members),
+            Self::Weighted { circle, weights } => circle.heap_bytes() + size_of_val(&**weights),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rng::{Draw, Xoshiro};
+
+    fn table(weights: &[f64]) -> Table {
+        let members = (0..weights.len() as u32).map(|at| Member { index: at * 2, slot: at }).collect();
+        Table::new(members, weights.to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_skipped_is_never_drawn_and_the_rest_keeps_its_proportions(
+            weights in proptest::collection::vec(1_u32..20, 1..12),
+            mask in 0_u32..4_096,
+        ) {
+            let table = table(&weights.iter().map(|weight| f64::from(*weight)).collect::<Vec<_>>());
+            let skips: Vec<usize> = (0..weights.len()).filter(|rank| mask >> rank & 1 == 1).collect();
+            let left: u32 = (0..weights.len()).filter(|rank| !skips.contains(rank)).map(|rank| weights[rank]).sum();
+            let mut counts = vec![0_u32; weights.len()];
+            let draws = 1_u64 << 14;
+            for draw in 0..draws {
+                match table.draw_left(draw << 50, skips.iter().copied()) {
+                    Some(rank) => counts[rank] += 1,
+                    None => prop_assert_eq!(left, 0),
+                }
+            }
+            for (rank, count) in counts.iter().enumerate() {
+                let ideal = if skips.contains(&rank) { 0.0 } else { f64::from(weights[rank]) / f64::from(left) * draws as f64 };
+                prop_assert!((f64::from(*count) - ideal).abs() <= 1.0 + f64::from(u32::from(ideal > 0.0)), "{} for {}", count, ideal);
+            }
+        }
+
+        #[test]
+        fn ranks_are_found_by_list_position(n in 1_usize..200) {
+            let table = table(&vec![1.0; n]);
+            for index in 0..2 * n as u32 {
+                prop_assert_eq!(table.rank_of(index), (index % 2 == 0).then_some(index as usize / 2));
+                prop_assert_eq!(table.rank_from(index), index.div_ceil(2) as usize);
+            }
+        }
+    }
+
+    #[test]
+    fn members_whose_weight_shares_lie_36_orders_apart_keep_their_shares() {
+        let table = table(&[1e18, 1.0, 1e-18]);
+        let shares = table.shares(|_, _| true);
+        assert!((shares[1] / 1e-18 - 1.0).abs() < 1e-9 && shares[2] > 0.0);
+        let mut rng = Xoshiro::from_seed(1);
+        assert!((0..100_000).all(|_| table.draw(rng.draw()) == 0));
+    }
+}

@@ -1,0 +1,203 @@
+//! Positions of rotations: one for each compiled set, living in the route and not in the snapshot, so that an update does
+//! not restart them and traffic for one set does not step through another's turns.
+
+use std::sync::{Arc, Weak};
+
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
+
+use crate::live::Arena;
+use crate::policy::rotation::Rotation;
+use crate::policy::table::Table;
+use crate::rng::mix2;
+use crate::sync::{AtomicU64, Ordering};
+
+/// How far from the last instance's place in the list a picker looks for it after an update.
+const REACH: usize = 64;
+
+/// The position of one set of a route: the tier and the matched values.
+pub(crate) struct Position {
+    /// The next ticket.
+    ticket: CachePadded<AtomicU64>,
+    /// Made of the tier and the values; the same in every process.
+    pub(crate) key: u64,
+    /// Differs between the positions a route ever had.
+    serial: u64,
+    /// Which cursor of a picker belongs to it.
+    cursor: u32,
+    book: Arc<PositionBook>,
+}
+
+/// What a route knows of its positions and pickers. Locked by writers and by the making of pickers only.
+#[derive(Default)]
+pub(crate) struct PositionBook {
+    pages: Mutex<Pages>,
+}
+
+#[derive(Default)]
+struct Pages {
+    serials: u64,
+    free: Vec<u32>,
+    cursors: u32,
+    pickers: Vec<Weak<Cursors>>,
+}
+
+/// A picker's cursors, by the number that positions carry. Room is made by whoever publishes.
+pub(crate) type Cursors = Arena<Cursor>;
+
+/// A picker's own position in one set. Written by its picker alone; atomic so that the writer can make room beside it.
+pub(crate) struct Cursor {
+    /// The position's serial combined with the picker's seed, so that a new seed starts afresh too.
+    serial: AtomicU64,
+    /// The rotation's cycle.
+    cycle: AtomicU64,
+    /// The next turn.
+    turn: AtomicU64,
+    /// The list position and, in the upper half, the slot of the instance that had the last turn.
+    last: AtomicU64,
+}
+
+impl Position {
+    #[inline]
+    pub(crate) fn take(&self) -> u64 {
+        self.ticket.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn peek(&self) -> u64 {
+        self.ticket.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set(&self, ticket: u64) {
+        self.ticket.store(ticket, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Position {
+    fn drop(&mut self) {
+        self.book.pages.lock().free.push(self.cursor);
+    }
+}
+
+impl PositionBook {
+    /// A position for a new set.
+    pub(crate) fn open(self: &Arc<Self>, key: u64, ticket: u64) -> Arc<Position> {
+        let mut pages = self.pages.lock();
+        pages.serials += 1;
+        let cursor = pages.free.pop().unwrap_or_else(|| {
+            pages.cursors += 1;
+            pages.cursors - 1
+        });
+        let ticket = CachePadded::new(AtomicU64::new(ticket));
+        Arc::new(Position { ticket, key, serial: pages.serials, cursor, book: self.clone() })
+    }
+
+    /// Makes room in every picker for the positions there are. Before they are published.
+    pub(crate) fn make_room(&self) {
+        let mut pages = self.pages.lock();
+        let count = pages.cursors as usize;
+        pages.pickers.retain(|picker| match picker.upgrade() {
+            Some(cursors) => {
+                cursors.grow(count);
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// Cursors for a new picker.
+    pub(crate) fn cursors(&self) -> Arc<Cursors> {
+        let mut pages = self.pages.lock();
+        let cursors = Arc::new(Cursors::new());
+        cursors.grow(pages.cursors as usize);
+        pages.pickers.push(Arc::downgrade(&cursors));
+        cursors
+    }
+}
+
+/// What a picker's turn depends on beside the set.
+#[derive(Clone, Copy)]
+pub(crate) struct Start {
+    pub(crate) seed: u64,
+    /// The turn that every set begins with, instead of one made of the seed.
+    pub(crate) turn: Option<u64>,
+}
+
+impl Default for Cursor {
+    fn default() -> Self {
+        let unused = || AtomicU64::new(0);
+        // The golden form's cycle is the number of the set that began it, never this.
+        Self {
+            serial: unused(),
+            cycle: AtomicU64::new(u64::MAX),
+            turn: unused(),
+            last: AtomicU64::new(u64::MAX),
+        }
+    }
+}
+
+impl Cursor {
+    /// Takes the next turn. A cursor that finds its set changed goes on with the instance behind the last, as far as the
+    /// form allows.
+    #[inline]
+    pub(crate) fn next(
+        &self,
+        position: &Position,
+        table: &Table,
+        rotation: &Rotation,
+        start: Start,
+    ) -> usize {
+        let same = self.serial.load(Ordering::Relaxed) == position.serial ^ start.seed
+            && self.cycle.load(Ordering::Relaxed) == rotation.cycle;
+        let turn = if same {
+            self.turn.load(Ordering::Relaxed)
+        } else {
+            self.settle(position, table, rotation, start)
+        };
+        let rank = rotation.at_turn(table, turn);
+        let next = turn.wrapping_add(1);
+        let wraps = rotation.turns(table).is_some_and(|turns| next >= turns);
+        self.turn.store(if wraps { 0 } else { next }, Ordering::Relaxed);
+        if rotation.is_equal()
+            && let Some(member) = table.member(rank)
+        {
+            self.last.store(u64::from(member.slot) << 32 | u64::from(member.index), Ordering::Relaxed);
+        }
+        rank
+    }
+
+    #[cold]
+    fn settle(&self, position: &Position, table: &Table, rotation: &Rotation, start: Start) -> u64 {
+        let known = self.serial.load(Ordering::Relaxed) == position.serial ^ start.seed;
+        self.serial.store(position.serial ^ start.seed, Ordering::Relaxed);
+        self.cycle.store(rotation.cycle, Ordering::Relaxed);
+        let turn = if known && rotation.is_equal() && self.last.load(Ordering::Relaxed) != u64::MAX {
+            after(self.last.load(Ordering::Relaxed), table)
+        } else if known {
+            mix2(start.seed ^ position.key, rotation.cycle)
+        } else {
+            start.turn.unwrap_or_else(|| mix2(start.seed, position.key))
+        };
+        if !rotation.is_equal() {
+            self.last.store(u64::MAX, Ordering::Relaxed);
+        }
+        rotation.turns(table).map_or(turn, |turns| turn % turns.max(1))
+    }
+}
+
+/// The rank behind the instance that had the last turn: behind its new place if it is near the old one, else behind the
+/// old place.
+fn after(last: u64, table: &Table) -> u64 {
+    let (slot, index) = ((last >> 32) as u32, last as u32);
+    let rank = table.rank_from(index);
+    let is_it = |at: &usize| table.member(*at).is_some_and(|member| member.slot == slot);
+    let near = (rank..rank.saturating_add(REACH)).find(is_it);
+    let near = near.or_else(|| (rank.saturating_sub(REACH)..rank).rev().find(is_it));
+    near.map_or(rank, |rank| rank + 1) as u64
+}
+
+impl Arena<Cursor> {
+    #[inline]
+    pub(crate) fn of(&self, position: &Position) -> Option<&Cursor> {
+        self.get(position.cursor as usize)
+    }
+}

@@ -1,0 +1,189 @@
+//! Counted values that their last holder hands to the pool's writer instead of freeing them.
+//!
+//! | count of a node | where it is |
+//! |---|---|
+//! | above 0 | held by a snapshot, a picker, a lease or the published pointer |
+//! | 0 | on the retired list, reachable from nowhere else |
+
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
+
+/// A value with its count and its place on the retired list.
+#[repr(C)]
+pub(super) struct Node<T> {
+    header: Header,
+    pub(super) value: T,
+}
+
+/// The part of a node that does not depend on its value's type. First in the node, so that a pointer to one is a
+/// pointer to the other.
+#[repr(C)]
+struct Header {
+    count: AtomicUsize,
+    next: AtomicPtr<Header>,
+    free: unsafe fn(*mut Header),
+    home: Arc<Retired>,
+}
+
+/// Values whose last holder has let go. Any thread pushes; writers empty it.
+pub(crate) struct Retired {
+    head: AtomicPtr<Header>,
+    waiting: AtomicUsize,
+}
+
+/// One count of a value.
+pub(crate) struct Hold<T: Send + Sync + 'static> {
+    node: NonNull<Node<T>>,
+}
+
+// SAFETY: a hold gives shared access to the value and may be the one whose pool drops it, so both bounds are needed and
+// enough, as for `Arc`.
+unsafe impl<T: Send + Sync> Send for Hold<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Hold<T> {}
+
+impl Retired {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { head: AtomicPtr::new(ptr::null_mut()), waiting: AtomicUsize::new(0) })
+    }
+
+    /// Values that wait to be freed.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Frees everything on the list, and what that lets go of in turn. Not under a lock: destructors run here.
+    pub(crate) fn empty(&self) {
+        loop {
+            // Acquire pairs with the exchange in `push`: the values are seen as their last holders left them.
+            let mut next = self.head.swap(ptr::null_mut(), Ordering::Acquire);
+            if next.is_null() {
+                return;
+            }
+            while let Some(header) = NonNull::new(next) {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                // SAFETY: a node on the list has count 0 and is reachable from the list alone, whose whole chain the
+                // swap took. `free` was stored for the node's own type.
+                unsafe {
+                    next = header.as_ref().next.load(Ordering::Relaxed);
+                    (header.as_ref().free)(header.as_ptr());
+                }
+            }
+        }
+    }
+
+    fn push(&self, header: NonNull<Header>) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut head = self.head.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: count 0: this thread alone has the node until the exchange.
+            unsafe { header.as_ref().next.store(head, Ordering::Relaxed) };
+            // Release pairs with the swap in `empty`.
+            match self.head.compare_exchange_weak(head, header.as_ptr(), Ordering::Release, Ordering::Relaxed)
+            {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> Hold<T> {
+    /// A value with one count, which will go to `home`.
+    pub(crate) fn new(value: T, home: &Arc<Retired>) -> Self {
+        let header = Header {
+            count: AtomicUsize::new(1),
+            next: AtomicPtr::new(ptr::null_mut()),
+            free: free::<T>,
+            home: home.clone(),
+        };
+        Self { node: NonNull::from(Box::leak(Box::new(Node { header, value }))) }
+    }
+
+    pub(super) fn into_raw(self) -> *mut Node<T> {
+        std::mem::ManuallyDrop::new(self).node.as_ptr()
+    }
+
+    pub(super) fn as_raw(&self) -> *mut Node<T> {
+        self.node.as_ptr()
+    }
+
+    /// # Safety
+    ///
+    /// `node` came from [`into_raw`](Self::into_raw), and the count that it carried has not been taken back yet.
+    pub(super) unsafe fn from_raw(node: *mut Node<T>) -> Self {
+        // SAFETY: pointers from `into_raw` are not null.
+        Self { node: unsafe { NonNull::new_unchecked(node) } }
+    }
+
+    /// Raises the count.
+    ///
+    /// # Safety
+    ///
+    /// `node` came from [`into_raw`](Self::into_raw), and its count stays above zero during the call.
+    pub(super) unsafe fn from_raw_shared(node: *mut Node<T>) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { (*node).header.count.fetch_add(1, Ordering::Relaxed) };
+        // SAFETY: the count just raised is this hold's own.
+        unsafe { Self::from_raw(node) }
+    }
+
+    /// Whether both hold the same value in the same place.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl<T: Send + Sync + 'static> Clone for Hold<T> {
+    fn clone(&self) -> Self {
+        // SAFETY: `self` keeps the count above zero.
+        unsafe { Self::from_raw_shared(self.node.as_ptr()) }
+    }
+}
+
+impl<T: Send + Sync + 'static> Deref for Hold<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `self` keeps the count above zero, and a node is freed only at zero.
+        unsafe { &self.node.as_ref().value }
+    }
+}
+
+impl<T: Send + Sync + 'static> Drop for Hold<T> {
+    fn drop(&mut self) {
+        // SAFETY: as in `deref`.
+        let header = unsafe { &self.node.as_ref().header };
+        // AcqRel: Release orders this holder's reads before the free, Acquire in the last one takes in all the others'.
+        if header.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // The node may be freed by another thread as soon as it is on the list; the list itself must not be.
+            let home = Arc::clone(&header.home);
+            home.push(self.node.cast());
+        }
+    }
+}
+
+impl<T: Send + Sync + fmt::Debug + 'static> fmt::Debug for Hold<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl Drop for Retired {
+    fn drop(&mut self) {
+        debug_assert!(self.head.load(Ordering::Relaxed).is_null(), "each node on the list holds the list");
+    }
+}
+
+/// # Safety
+///
+/// `header` is the first field of a `Node<T>` from `Hold::new` with count 0 that nothing else points to.
+unsafe fn free<T>(header: *mut Header) {
+    // SAFETY: the caller's promise; `repr(C)` puts the header at the node's own address.
+    drop(unsafe { Box::from_raw(header.cast::<Node<T>>()) });
+}

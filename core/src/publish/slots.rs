@@ -1,0 +1,226 @@
+//! One slot a thread: what epoch it reads in, its own random numbers, and its shard of counters.
+//!
+//! | `epoch` of a slot | meaning |
+//! |---|---|
+//! | 0 | its thread reads nothing |
+//! | e | its thread may read whatever was published when the epoch was e, or later |
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+use crossbeam_utils::CachePadded;
+
+use super::fork;
+use crate::rng;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// The epoch that new pins announce. Starts above 0, which means clear.
+static EPOCH: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(1));
+
+/// Every slot ever made, as a list that only grows. A slot of a thread that has ended is used again.
+static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Number of slots made; a new slot's shard.
+static MADE: AtomicU32 = AtomicU32::new(0);
+
+#[repr(align(128))]
+pub(super) struct Slot {
+    epoch: AtomicU64,
+    /// Pins of the owning thread, one inside the other. Written by that thread alone.
+    depth: AtomicU32,
+    taken: AtomicBool,
+    /// The owning thread has run its destructors: the slot goes back with its last pin.
+    ending: AtomicBool,
+    shard: u32,
+    next: Option<&'static Slot>,
+}
+
+thread_local! {
+    static HAND: Hand = const { Hand { slot: Cell::new(None), rng: Cell::new(0), drawn_in: Cell::new(u32::MAX) } };
+    static OWNER: Owner = const { Owner };
+}
+
+/// What a thread has at hand. Without a destructor, so that reaching it costs no check.
+struct Hand {
+    slot: Cell<Option<&'static Slot>>,
+    rng: Cell<u64>,
+    /// The fork generation in which `rng` was seeded.
+    drawn_in: Cell<u32>,
+}
+
+/// Gives the thread's slot back when the thread ends.
+struct Owner;
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        if let Some(slot) = HAND.with(|hand| hand.slot.take()) {
+            if slot.depth.load(Ordering::Relaxed) == 0 {
+                slot.release();
+            } else {
+                slot.ending.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// A reader's announcement that it may be reading. Ends when dropped; on the thread that made it.
+pub(crate) struct Pin {
+    slot: &'static Slot,
+    _not_send: PhantomData<*const ()>,
+}
+
+/// Announces that this thread reads. Costs two stores, or one atomic exchange where there is no `membarrier(2)`.
+/// A thread's first pin may allocate its slot.
+#[inline]
+pub(crate) fn pin() -> Pin {
+    let slot = match HAND.with(|hand| hand.slot.get()) {
+        Some(slot) => slot,
+        None => first_slot(),
+    };
+    let depth = slot.depth.load(Ordering::Relaxed);
+    slot.depth.store(depth + 1, Ordering::Relaxed);
+    if depth == 0 {
+        // Acquire pairs with `advance`: who reads an epoch sees the pointers that were swapped before it.
+        slot.announce(EPOCH.load(Ordering::Acquire));
+    }
+    Pin { slot, _not_send: PhantomData }
+}
+
+impl Drop for Pin {
+    #[inline]
+    fn drop(&mut self) {
+        let depth = self.slot.depth.load(Ordering::Relaxed) - 1;
+        self.slot.depth.store(depth, Ordering::Relaxed);
+        if depth == 0 {
+            // Release pairs with `oldest_pinned`: what was read under the pin was read before it is freed.
+            self.slot.epoch.store(0, Ordering::Release);
+            if self.slot.ending.load(Ordering::Relaxed) {
+                self.slot.release();
+            }
+        }
+    }
+}
+
+impl Slot {
+    /// Stores the epoch so that it is visible before any later load of a published pointer.
+    ///
+    /// With `membarrier(2)` the writer makes it so: its barrier falls on this thread either after the store, which its
+    /// scan then sees, or before the loads that follow, which then see its swap. Without, the exchange here, the
+    /// reader's load, the writer's swap and the writer's scan are all SeqCst and so in one total order.
+    #[inline]
+    fn announce(&self, epoch: u64) {
+        if fork::barrier_by_writers() {
+            // Release pairs with `oldest_pinned`, as in `Pin::drop`.
+            self.epoch.store(epoch, Ordering::Release);
+            std::sync::atomic::compiler_fence(Ordering::SeqCst);
+        } else {
+            self.epoch.swap(epoch, Ordering::SeqCst);
+        }
+    }
+
+    fn release(&self) {
+        self.epoch.store(0, Ordering::Release);
+        self.depth.store(0, Ordering::Relaxed);
+        self.ending.store(false, Ordering::Relaxed);
+        // Release pairs with the exchange in `take_slot`: the next owner finds the slot clear.
+        self.taken.store(false, Ordering::Release);
+    }
+}
+
+/// Stamps what was just swapped out and opens the next epoch.
+pub(super) fn advance() -> u64 {
+    // Release pairs with the load in `pin`.
+    EPOCH.fetch_add(1, Ordering::SeqCst)
+}
+
+/// The earliest epoch that some thread may be reading in, or `u64::MAX`. 0 where the barrier could not be had, so that
+/// nothing counts as quiet.
+pub(super) fn oldest_pinned() -> u64 {
+    if !fork::writers_barrier() {
+        return 0;
+    }
+    let pinned = all_slots().map(|slot| slot.epoch.load(Ordering::SeqCst)).filter(|&epoch| epoch != 0);
+    pinned.min().unwrap_or(u64::MAX)
+}
+
+/// In a forked child: frees the slots of the threads that do not exist here.
+pub(super) fn forget_other_threads() {
+    let own = HAND.with(|hand| hand.slot.get());
+    for slot in all_slots() {
+        if !own.is_some_and(|own| std::ptr::eq(own, slot)) {
+            slot.release();
+        }
+    }
+}
+
+/// A random number from the thread's own generator, freshly seeded after a fork.
+#[inline]
+pub(crate) fn thread_draw() -> u64 {
+    HAND.with(|hand| {
+        let mut rng = if hand.drawn_in.get() == fork::fork_generation() {
+            fastrand::Rng::with_seed(hand.rng.get())
+        } else {
+            seed_hand(hand)
+        };
+        let draw = rng.u64(..);
+        hand.rng.set(rng.get_seed());
+        draw
+    })
+}
+
+#[cold]
+fn seed_hand(hand: &Hand) -> fastrand::Rng {
+    hand.drawn_in.set(fork::fork_generation());
+    fastrand::Rng::with_seed(rng::entropy())
+}
+
+/// A small number that differs between threads that run at the same time.
+#[inline]
+pub(crate) fn thread_shard() -> usize {
+    HAND.with(|hand| hand.slot.get()).map_or(0, |slot| slot.shard as usize)
+}
+
+#[cold]
+fn first_slot() -> &'static Slot {
+    let slot = take_slot();
+    match OWNER.try_with(|_| ()) {
+        Ok(()) => HAND.with(|hand| hand.slot.set(Some(slot))),
+        Err(_) => slot.ending.store(true, Ordering::Relaxed),
+    }
+    slot
+}
+
+fn take_slot() -> &'static Slot {
+    // Acquire pairs with `Slot::release`.
+    let free = all_slots()
+        .find(|slot| slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok());
+    if let Some(slot) = free {
+        return slot;
+    }
+    let slot = Box::into_raw(Box::new(Slot {
+        epoch: AtomicU64::new(0),
+        depth: AtomicU32::new(0),
+        taken: AtomicBool::new(true),
+        ending: AtomicBool::new(false),
+        shard: MADE.fetch_add(1, Ordering::Relaxed),
+        next: None,
+    }));
+    loop {
+        // Acquire pairs with the exchange of whoever pushed the head before.
+        let head = SLOTS.load(Ordering::Acquire);
+        // SAFETY: the list holds leaked slots only, and nobody else sees the new one yet.
+        unsafe { (*slot).next = head.as_ref() };
+        // Release pairs with the loads of the head: who sees the slot sees it whole.
+        if SLOTS.compare_exchange(head, slot, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            // SAFETY: the slot is leaked, and from here on only shared.
+            return unsafe { &*slot };
+        }
+    }
+}
+
+fn all_slots() -> impl Iterator<Item = &'static Slot> {
+    // Acquire pairs with the exchange in `take_slot`.
+    let head = SLOTS.load(Ordering::Acquire);
+    // SAFETY: the list holds leaked slots only.
+    std::iter::successors(unsafe { head.as_ref() }, |slot: &&'static Slot| slot.next)
+}

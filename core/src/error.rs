@@ -105,7 +105,7 @@ impl RouteError {
 
 impl fmt::Display for RouteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
+        write_at(f, &self.path, &self.message)
     }
 }
 
@@ -136,7 +136,7 @@ impl FormatError {
 
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
+        write_at(f, &self.path, &self.message)
     }
 }
 
@@ -218,4 +218,9 @@ fn excerpt(text: &str) -> Box<str> {
     }
     let end = (0..=EXCERPT).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     format!("{}…", &text[..end]).into()
+}
+
+/// The message behind its place; the document as a whole needs no name.
+fn write_at(f: &mut fmt::Formatter<'_>, path: &str, message: &str) -> fmt::Result {
+    if path == "." { f.write_str(message) } else { write!(f, "{path}: {message}") }
 }

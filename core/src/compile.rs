@@ -15,11 +15,12 @@ pub(crate) mod tags;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use groups::{CompiledTier, Group};
+use groups::CompiledTier;
 use roster::Roster;
 
+use crate::policy::Set;
 use crate::policy::roulette::{BITS, widths};
-use crate::position::PositionBook;
+use crate::position::{Position, PositionBook};
 use crate::spec::{RouteSpec, SplitBy, Tier};
 
 /// The most sets of a route: this many, and four for each instance.
@@ -34,6 +35,15 @@ pub(crate) struct Snapshot {
     pub(crate) roster: Roster,
     /// By the route's number. `None` where a number is free.
     pub(crate) routes: Vec<Option<Arc<CompiledRoute>>>,
+    /// By the route's number, beside the routes so that a request without constraints is few steps from its table.
+    pub(crate) lanes: Vec<Option<Lane>>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(version: u64, roster: Roster, routes: Vec<Option<Arc<CompiledRoute>>>) -> Self {
+        let lanes = routes.iter().map(|route| route.as_ref()?.lane()).collect();
+        Self { version, roster, routes, lanes }
+    }
 }
 
 /// A route spec over a roster.
@@ -43,8 +53,6 @@ pub(crate) struct CompiledRoute {
     /// The last point on the circle of draws of each branch that has a share; empty where there is no split.
     ends: Box<[(u64, u16)]>,
     pub(crate) by: SplitBy,
-    /// What a request without any constraint comes to, where that does not depend on a draw.
-    pub(crate) lane: Option<Lane>,
 }
 
 pub(crate) struct CompiledBranch {
@@ -52,11 +60,12 @@ pub(crate) struct CompiledBranch {
     pub(crate) spill: bool,
 }
 
-/// The tier that every request without constraints uses.
+/// What every request without constraints comes to, where that does not depend on a draw.
 #[derive(Clone)]
 pub(crate) struct Lane {
     pub(crate) tier: u16,
-    pub(crate) group: Arc<Group>,
+    pub(crate) set: Arc<Set>,
+    pub(crate) position: Option<Arc<Position>>,
 }
 
 /// What an update changed of the list.
@@ -119,8 +128,26 @@ impl CompiledRoute {
                 CompiledBranch { tiers: tiers.iter().enumerate().map(compile).collect(), spill: *spill }
             })
             .collect();
-        let lane = if branches.len() == 1 { Lane::of(&branches[0].tiers) } else { None };
-        Self { spec: spec.clone(), branches, ends: ends(spec), by: spec.by, lane }
+        Self { spec: spec.clone(), branches, ends: ends(spec), by: spec.by }
+    }
+
+    /// Follows the tiers as a request without constraints does.
+    fn lane(&self) -> Option<Lane> {
+        let [branch] = &*self.branches else { return None };
+        if self.spec.counters {
+            return None;
+        }
+        let mut tiers = branch.tiers.iter().enumerate();
+        let (number, group) = tiers.find_map(|(number, tier)| {
+            let passed_over = tier.plain.verdict.is_err() && !tier.stops(tier.plain.members);
+            (!passed_over).then_some((number, &tier.plain))
+        })?;
+        let decided = group.verdict.is_ok() && group.take == u64::MAX && !group.limited;
+        decided.then(|| Lane {
+            tier: number as u16,
+            set: group.set.clone(),
+            position: group.position.clone(),
+        })
     }
 
     /// The branch that a point of the circle belongs to.
@@ -131,24 +158,6 @@ impl CompiledRoute {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         self.branches.iter().flat_map(|branch| &branch.tiers).map(|tier| tier.heap_bytes()).sum()
-    }
-}
-
-impl Lane {
-    /// Follows the tiers as a request without constraints does.
-    fn of(tiers: &[Arc<CompiledTier>]) -> Option<Self> {
-        for (number, tier) in tiers.iter().enumerate() {
-            let group = &tier.plain;
-            match group.verdict {
-                Ok(()) if group.take == u64::MAX && !group.limited => {
-                    return Some(Self { tier: number as u16, group: group.clone() });
-                }
-                Ok(()) => return None,
-                Err(_) if tier.stops(group.members) => return None,
-                Err(_) => {}
-            }
-        }
-        None
     }
 }
 

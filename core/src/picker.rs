@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::compile::Snapshot;
+use crate::compile::{Lane, Snapshot};
 use crate::error::NoInstance;
 use crate::pick::{Pick, Picked, Picks};
+use crate::policy::Plan;
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
+use crate::pool::Core;
 use crate::position::{Cursors, Position, Start};
 use crate::publish::{Guarded, Hold, fork_generation};
 use crate::request::Request;
@@ -28,10 +30,23 @@ use crate::select::Hand;
 /// Cost of a pick: that of the policy, without atomics that other threads write to. The first one after an update takes two
 /// atomic operations more; no pick allocates.
 pub struct Picker {
+    /// What a request without constraints comes to in the snapshot.
+    lane: Option<PickerLane>,
     hand: PickerHand,
     // Before the route, whose pool frees it.
     snapshot: Hold<Snapshot>,
     route: Route,
+    /// The route's, one step nearer.
+    core: Arc<Core>,
+}
+
+/// A lane with the cursor at hand.
+struct PickerLane {
+    lane: Lane,
+    /// The next turn; the cursor's while the lane is in use.
+    turn: u64,
+    /// Turns until the order repeats; `u64::MAX` where it never does.
+    turns: u64,
 }
 
 struct PickerHand {
@@ -71,13 +86,22 @@ impl Picker {
             seeded,
             generation: fork_generation(),
         };
-        Self { hand, snapshot: shared.core.published.hold(), route: route.clone() }
+        let mut picker = Self {
+            lane: None,
+            hand,
+            snapshot: shared.core.published.hold(),
+            route: route.clone(),
+            core: shared.core.clone(),
+        };
+        picker.enter_lane();
+        picker
     }
 
     /// Lets every cursor that was not used yet begin at this turn of its cycle; turn 0 is the canonical start, from which
     /// every prefix is within the bound.
     pub fn start_at(mut self, turn: u64) -> Self {
         self.hand.start.turn = Some(turn);
+        self.enter_lane();
         self
     }
 
@@ -91,12 +115,24 @@ impl Picker {
     /// # Errors
     ///
     /// No instance can take the request; the reason is the furthest that any tier came.
-    #[inline]
+    #[inline(always)]
     pub fn pick(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
         self.refresh();
-        let shared = &**self.route.shared();
-        let picked = shared.choose(&self.snapshot, request, &mut self.hand)?;
-        Ok(Pick::new(Guarded::held(&*self.snapshot), shared, picked))
+        if request.plain
+            && let Some(lane) = &mut self.lane
+            && let Some(picked) = lane.take(&mut self.hand.rng)
+        {
+            return Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked));
+        }
+        self.pick_along_tiers(request)
+    }
+
+    #[inline(never)]
+    fn pick_along_tiers(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
+        self.leave_lane();
+        let outcome = self.route.shared().choose(&self.snapshot, request, &mut self.hand);
+        self.enter_lane();
+        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), outcome?))
     }
 
     /// Fills `out` with different instances, as [`Route::pick_distinct`].
@@ -110,21 +146,81 @@ impl Picker {
         out: &'a mut [Picked],
     ) -> Result<Picks<'a>, NoInstance> {
         self.refresh();
-        let shared = self.route.shared();
-        let count = shared.choose_distinct(&self.snapshot, request, out, &mut self.hand)?;
+        self.leave_lane();
+        let outcome = self.route.shared().choose_distinct(&self.snapshot, request, out, &mut self.hand);
+        self.enter_lane();
+        let count = outcome?;
         Ok(Picks::new(Guarded::held(&*self.snapshot), &out[..count]))
     }
 
     /// Takes up the list in force, and lets go of the one it held.
-    #[inline]
+    #[inline(always)]
     pub fn refresh(&mut self) {
-        let core = &self.route.shared().core;
-        if !core.published.is_current(&self.snapshot) {
-            self.snapshot = core.published.hold();
+        let is_current = self.core.published.is_current(&self.snapshot);
+        if !is_current || self.hand.generation != fork_generation() {
+            self.take_up();
         }
+    }
+
+    #[cold]
+    fn take_up(&mut self) {
+        self.leave_lane();
         if self.hand.generation != fork_generation() {
             self.hand.reseed();
         }
+        self.snapshot = self.core.published.hold();
+        self.enter_lane();
+    }
+
+    fn enter_lane(&mut self) {
+        let Some(lane) =
+            self.route.shared().lane(&self.snapshot).filter(|lane| lane.set.plan.needs_no_counts())
+        else {
+            self.lane = None;
+            return;
+        };
+        let (mut turn, mut turns) = (0, u64::MAX);
+        if let (Plan::Rotation(rotation), Some(position)) = (&lane.set.plan, &lane.position) {
+            let Some(cursor) = self.hand.cursors.of(position) else {
+                self.lane = None;
+                return;
+            };
+            let table = &lane.set.table;
+            turn = cursor.turn(position, table, rotation, self.hand.start);
+            turns = rotation.turns(table).unwrap_or(u64::MAX);
+        }
+        match &mut self.lane {
+            // The set is the snapshot's, so that dropping this handle frees nothing.
+            Some(held) if Arc::ptr_eq(&held.lane.set, &lane.set) => held.turn = turn,
+            held => *held = Some(PickerLane { lane: lane.clone(), turn, turns }),
+        }
+    }
+
+    /// Gives the cursor back what the lane has taken. The lane must be entered again before it is used.
+    fn leave_lane(&mut self) {
+        let Some(PickerLane { lane, turn, .. }) = &self.lane else { return };
+        if let (Plan::Rotation(rotation), Some(position)) = (&lane.set.plan, &lane.position)
+            && let Some(cursor) = self.hand.cursors.of(position)
+        {
+            cursor.put(*turn, &lane.set.table, rotation);
+        }
+    }
+}
+
+impl PickerLane {
+    #[inline(always)]
+    fn take(&mut self, rng: &mut Xoshiro) -> Option<Picked> {
+        let set = &self.lane.set;
+        let member = match &set.plan {
+            Plan::Rotation(rotation) => {
+                let turn = self.turn;
+                let next = turn.wrapping_add(1);
+                self.turn = if next >= self.turns { 0 } else { next };
+                rotation.member_at_turn(&set.table, turn)?
+            }
+            _ => set.table.draw_member(rng.draw())?,
+        };
+        Some(Picked { index: member.index, tier: self.lane.tier, branch: 0, relaxed: false })
     }
 }
 

@@ -42,6 +42,13 @@ pub(crate) enum Plan {
     LeastLoad,
 }
 
+impl Plan {
+    /// Whether a pick from all of the set needs a draw or a turn and nothing else.
+    pub(crate) fn needs_no_counts(&self) -> bool {
+        matches!(self, Self::Roulette | Self::Rotation(_))
+    }
+}
+
 /// What building a set may need besides its members.
 pub(crate) struct Build<'a> {
     pub(crate) policy: &'a spec::Policy,

@@ -136,8 +136,7 @@ impl Default for Cursor {
 }
 
 impl Cursor {
-    /// Takes the next turn. A cursor that finds its set changed goes on with the instance behind the last, as far as the
-    /// form allows.
+    /// Takes the next turn.
     #[inline]
     pub(crate) fn next(
         &self,
@@ -146,23 +145,34 @@ impl Cursor {
         rotation: &Rotation,
         start: Start,
     ) -> usize {
+        let turn = self.turn(position, table, rotation, start);
+        self.put(turn.wrapping_add(1), table, rotation);
+        rotation.at_turn(table, turn)
+    }
+
+    /// The next turn. A cursor that finds its set changed goes on with the instance behind the last, as far as the form
+    /// allows.
+    #[inline]
+    pub(crate) fn turn(&self, position: &Position, table: &Table, rotation: &Rotation, start: Start) -> u64 {
         let same = self.serial.load(Ordering::Relaxed) == position.serial ^ start.seed
             && self.cycle.load(Ordering::Relaxed) == rotation.cycle;
-        let turn = if same {
-            self.turn.load(Ordering::Relaxed)
-        } else {
-            self.settle(position, table, rotation, start)
+        if same { self.turn.load(Ordering::Relaxed) } else { self.settle(position, table, rotation, start) }
+    }
+
+    /// Sets the next turn.
+    #[inline]
+    pub(crate) fn put(&self, turn: u64, table: &Table, rotation: &Rotation) {
+        let turn = match rotation.turns(table) {
+            Some(turns) if turn >= turns => 0,
+            _ => turn,
         };
-        let rank = rotation.at_turn(table, turn);
-        let next = turn.wrapping_add(1);
-        let wraps = rotation.turns(table).is_some_and(|turns| next >= turns);
-        self.turn.store(if wraps { 0 } else { next }, Ordering::Relaxed);
-        if rotation.is_equal()
-            && let Some(member) = table.member(rank)
-        {
-            self.last.store(u64::from(member.slot) << 32 | u64::from(member.index), Ordering::Relaxed);
+        self.turn.store(turn, Ordering::Relaxed);
+        if rotation.is_equal() {
+            let last = if turn == 0 { table.len() as u64 } else { turn } - 1;
+            if let Some(member) = table.member(last as usize) {
+                self.last.store(u64::from(member.slot) << 32 | u64::from(member.index), Ordering::Relaxed);
+            }
         }
-        rank
     }
 
     #[cold]
@@ -177,10 +187,10 @@ impl Cursor {
         } else {
             start.turn.unwrap_or_else(|| mix2(start.seed, position.key))
         };
-        if !rotation.is_equal() {
-            self.last.store(u64::MAX, Ordering::Relaxed);
-        }
-        rotation.turns(table).map_or(turn, |turns| turn % turns.max(1))
+        self.last.store(u64::MAX, Ordering::Relaxed);
+        let turn = rotation.turns(table).map_or(turn, |turns| turn % turns.max(1));
+        self.put(turn, table, rotation);
+        turn
     }
 }
 

@@ -10,7 +10,7 @@
 /// let request = Request::new().tags(&[("version", "gray")]).exclude(&["10.0.0.1:8080"]).relax(true);
 /// # let _ = request;
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     pub(crate) tags: &'a [(&'a str, &'a str)],
     pub(crate) require: &'a [(&'a str, &'a str)],
@@ -18,29 +18,34 @@ pub struct Request<'a> {
     pub(crate) exclude: &'a [&'a str],
     pub(crate) prefer: Option<&'a str>,
     pub(crate) relax: bool,
+    /// Whether nothing but the route decides: no field above but `relax` is set.
+    pub(crate) plain: bool,
 }
 
 impl<'a> Request<'a> {
     /// A request without constraints.
     pub const fn new() -> Self {
-        Self { tags: &[], require: &[], key: None, exclude: &[], prefer: None, relax: false }
+        Self { tags: &[], require: &[], key: None, exclude: &[], prefer: None, relax: false, plain: true }
     }
 
     /// What the request is. Only keys that a tier's `match` names are read; others have no effect.
     pub const fn tags(mut self, tags: &'a [(&'a str, &'a str)]) -> Self {
         self.tags = tags;
+        self.plain &= tags.is_empty();
         self
     }
 
     /// What the instance must have, in every tier, for this pick.
     pub const fn require(mut self, require: &'a [(&'a str, &'a str)]) -> Self {
         self.require = require;
+        self.plain &= require.is_empty();
         self
     }
 
     /// Bytes that a hash policy or a split by key uses.
     pub const fn key(mut self, key: &'a [u8]) -> Self {
         self.key = Some(key);
+        self.plain = false;
         self
     }
 
@@ -49,6 +54,7 @@ impl<'a> Request<'a> {
     /// a pick.
     pub const fn exclude(mut self, exclude: &'a [&'a str]) -> Self {
         self.exclude = exclude;
+        self.plain &= exclude.is_empty();
         self
     }
 
@@ -56,6 +62,7 @@ impl<'a> Request<'a> {
     /// chooses.
     pub const fn prefer(mut self, id: &'a str) -> Self {
         self.prefer = Some(id);
+        self.plain = false;
         self
     }
 
@@ -64,14 +71,10 @@ impl<'a> Request<'a> {
         self.relax = relax;
         self
     }
+}
 
-    /// Whether nothing but the route decides.
-    #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.tags.is_empty()
-            && self.require.is_empty()
-            && self.key.is_none()
-            && self.exclude.is_empty()
-            && self.prefer.is_none()
+impl Default for Request<'_> {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crate::compile::Snapshot;
 use crate::compile::explain::{self, Explanation, Share};
+use crate::compile::{Lane, Snapshot};
 use crate::counters::{Counters, RouteCounters};
 use crate::error::{NoInstance, Reason};
 use crate::pick::{Pick, Picked, Picks};
 use crate::picker::Picker;
-use crate::policy::eligible::Eligible;
+use crate::policy::Plan;
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
 use crate::pool::Core;
 use crate::position::{Position, PositionBook};
-use crate::publish::{process_offset, thread_draw, thread_shard};
+use crate::publish::{Guarded, process_offset, thread_draw, thread_shard};
 use crate::request::Request;
 use crate::rng::{Draw, SharedDraw, mix2};
 use crate::select::{Hand, select};
@@ -69,8 +69,29 @@ impl Draw for RouteHand<'_> {
 impl Hand for RouteHand<'_> {
     #[inline]
     fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> usize {
+        rotation.at_ticket(table, self.ticket(position))
+    }
+}
+
+impl RouteHand<'_> {
+    #[inline]
+    fn ticket(&self, position: &Position) -> u64 {
         let offset = if self.generator.is_none() { process_offset() } else { 0 };
-        rotation.at_ticket(table, position.take().wrapping_add(offset))
+        position.take().wrapping_add(offset)
+    }
+
+    /// Takes one of a lane's set, for policies that need nothing but a draw or a turn; `None` for others.
+    #[inline(always)]
+    fn take(&mut self, lane: &Lane) -> Option<Picked> {
+        let table = &lane.set.table;
+        let member = match (&lane.set.plan, &lane.position) {
+            (Plan::Roulette, _) => table.draw_member(self.draw())?,
+            (Plan::Rotation(rotation), Some(position)) => {
+                rotation.member_at_ticket(table, self.ticket(position))?
+            }
+            _ => return None,
+        };
+        Some(Picked { index: member.index, tier: lane.tier, branch: 0, relaxed: false })
     }
 }
 
@@ -89,9 +110,6 @@ impl<H: Hand> Hand for ByWeight<'_, H> {
     }
 }
 
-/// What a request without constraints may pick from a set: all of it.
-pub(crate) const EVERYONE: Eligible<'static> = Eligible { skips: &[], filter: None };
-
 impl RouteShared {
     pub(crate) fn new(
         core: Arc<Core>,
@@ -107,7 +125,6 @@ impl RouteShared {
     }
 
     /// Takes one instance from the snapshot.
-    #[inline]
     pub(crate) fn choose(
         &self,
         snapshot: &Snapshot,
@@ -115,20 +132,15 @@ impl RouteShared {
         hand: &mut impl Hand,
     ) -> Result<Picked, NoInstance> {
         let Some(Some(route)) = snapshot.routes.get(self.number) else { return Err(NOBODY) };
-        if request.is_plain()
-            && let Some(lane) = &route.lane
-        {
-            let set = &lane.group.set;
-            let rank = set.pick(&EVERYONE, &self.core.live, lane.group.position.as_deref(), hand);
-            if let Some(member) = rank.and_then(|rank| set.table.member(rank)) {
-                let picked = Picked { index: member.index, tier: lane.tier, branch: 0, relaxed: false };
-                self.count(&Ok(picked));
-                return Ok(picked);
-            }
-        }
         let outcome = select(route, snapshot, &self.core.live, request, &[], hand);
         self.count(&outcome);
         outcome
+    }
+
+    /// What a request without constraints comes to in this snapshot.
+    #[inline]
+    pub(crate) fn lane<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Lane> {
+        snapshot.lanes.get(self.number)?.as_ref()
     }
 
     /// Takes several different ones, each as if those before were excluded. Returns how many there were.
@@ -196,9 +208,25 @@ impl Route {
     /// # Errors
     ///
     /// No instance can take the request; the reason is the furthest that any tier came.
-    #[inline]
+    #[inline(always)]
     pub fn pick<'a>(&'a self, request: &Request<'_>) -> Result<Pick<'a>, NoInstance> {
-        let snapshot = self.shared.core.published.load();
+        let shared = &*self.shared;
+        let snapshot = shared.core.published.load();
+        if request.plain
+            && let Some(lane) = shared.lane(&snapshot)
+            && let Some(picked) = shared.hand().take(lane)
+        {
+            return Ok(Pick::new(snapshot, shared, picked));
+        }
+        self.pick_along_tiers(snapshot, request)
+    }
+
+    #[inline(never)]
+    fn pick_along_tiers<'a>(
+        &'a self,
+        snapshot: Guarded<'a, Snapshot>,
+        request: &Request<'_>,
+    ) -> Result<Pick<'a>, NoInstance> {
         let picked = self.shared.choose(&snapshot, request, &mut self.shared.hand())?;
         Ok(Pick::new(snapshot, &self.shared, picked))
     }

@@ -119,6 +119,24 @@ impl Rotation {
         }
     }
 
+    /// Who has the turn of a ticket of the shared position; `None` where the set is empty.
+    #[inline]
+    pub(crate) fn member_at_ticket(&self, table: &Table, ticket: u64) -> Option<Member> {
+        match &self.form {
+            Form::Golden => table.draw_member(ticket.wrapping_mul(GOLDEN)),
+            _ => table.member(self.at_ticket(table, ticket)),
+        }
+    }
+
+    /// Who has the turn; `None` where the set is empty.
+    #[inline]
+    pub(crate) fn member_at_turn(&self, table: &Table, turn: u64) -> Option<Member> {
+        match &self.form {
+            Form::Golden => table.draw_member(turn.wrapping_mul(GOLDEN)),
+            _ => table.member(self.at_turn(table, turn)),
+        }
+    }
+
     /// The ticket that makes the shared position stand at the given turn.
     pub(crate) fn ticket_for(&self, table: &Table, turn: u64) -> u64 {
         match self.turns(table) {

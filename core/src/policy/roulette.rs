@@ -100,13 +100,12 @@ impl Circle {
         if let Some(step) = steps.last_mut() {
             step.last = u64::MAX >> (64 - bits);
         }
-        let guide_bits = (n * buckets_per_member(n)).next_power_of_two().ilog2().min(bits);
+        let guide_bits = (n * buckets_per_member(n)).next_power_of_two().ilog2().clamp(1, bits);
         let shift = bits - guide_bits;
         let mut guide = Vec::with_capacity((1 << guide_bits) + 1);
         let mut member = 0;
         for bucket in 0..1_u64 << guide_bits {
-            // A single bucket has shift 64 on the full circle.
-            let begin = bucket.checked_shl(shift).unwrap_or(0);
+            let begin = bucket << shift;
             while steps.get(member).is_some_and(|step| step.last < begin) {
                 member += 1;
             }
@@ -128,20 +127,39 @@ impl Circle {
     /// The member that owns the point. O(1) expected, O(log n) at most.
     #[inline]
     pub(crate) fn find(&self, point: u64) -> usize {
-        let bucket = point.checked_shr(self.shift).unwrap_or(0) as usize;
-        let mut member = self.guide.get(bucket).copied().unwrap_or(0) as usize;
-        if self.last(member) >= point {
-            return member;
+        self.find_step(point).0
+    }
+
+    /// The same, and who it is.
+    #[inline]
+    pub(crate) fn find_member(&self, point: u64) -> Option<Member> {
+        self.find_step(point).1.map(|step| step.member)
+    }
+
+    #[inline(always)]
+    fn find_step(&self, point: u64) -> (usize, Option<&Step>) {
+        // At least two buckets, so the shift is below 64.
+        let bucket = point.wrapping_shr(self.shift) as usize;
+        let begin = self.guide.get(bucket).copied().unwrap_or(0) as usize;
+        match self.steps.get(begin) {
+            Some(step) if step.last >= point => (begin, Some(step)),
+            _ => self.search(point, bucket, begin),
         }
+    }
+
+    /// Behind the first member of a bucket.
+    fn search(&self, point: u64, bucket: usize, begin: usize) -> (usize, Option<&Step>) {
         let end = self.guide.get(bucket + 1).copied().unwrap_or(0) as usize;
-        if end.saturating_sub(member) > STEPS {
-            let bucket = self.steps.get(member..=end).unwrap_or(&[]);
-            return member + bucket.partition_point(|step| step.last < point);
+        let mut rank = begin;
+        if end.saturating_sub(begin) > STEPS {
+            let bucket = self.steps.get(begin..=end).unwrap_or(&[]);
+            rank += bucket.partition_point(|step| step.last < point);
+        } else {
+            while self.last(rank) < point {
+                rank += 1;
+            }
         }
-        while self.last(member) < point {
-            member += 1;
-        }
-        member
+        (rank, self.steps.get(rank))
     }
 
     /// The first point of a member.

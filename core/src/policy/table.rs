@@ -117,6 +117,15 @@ impl Table {
         }
     }
 
+    /// The same, and who it is; `None` where the set is empty.
+    #[inline]
+    pub(crate) fn draw_member(&self, draw: u64) -> Option<Member> {
+        match self {
+            Self::Equal(members) => members.get(scale(draw, members.len() as u64) as usize).copied(),
+            Self::Weighted { circle, .. } => circle.find_member(draw),
+        }
+    }
+
     /// The member that a draw falls on, by weight among those not skipped; `None` where none is left. `skips` are ranks,
     /// rising, each once. O(number of skips).
     pub(crate) fn draw_left(&self, draw: u64, skips: impl Iterator<Item = usize> + Clone) -> Option<usize> {

@@ -91,7 +91,7 @@ impl Core {
         let retired = Retired::new();
         let zone: Option<Arc<str>> = spec.zone.as_deref().map(Arc::from);
         let roster = Roster::build(Vec::new(), Arc::from([]), None, None, zone.clone());
-        let first = Hold::new(Snapshot { version: 0, roster, routes: Vec::new() }, &retired);
+        let first = Hold::new(Snapshot::new(0, roster, Vec::new()), &retired);
         let writer = Writer {
             current: first.clone(),
             waiting: Waiting::new(),
@@ -259,7 +259,7 @@ impl Core {
             Some(Arc::new(self.compile_route(record, before, &roster, &next.change)))
         };
         let routes = writer.routes.iter().enumerate().map(compile).collect();
-        Snapshot { version, roster, routes }
+        Snapshot::new(version, roster, routes)
     }
 
     fn compile_route(
@@ -312,7 +312,7 @@ impl Core {
             }
         }
         let roster = current.roster.share();
-        let snapshot = Snapshot { version: current.version, roster, routes };
+        let snapshot = Snapshot::new(current.version, roster, routes);
         let count = writer.routes.len().max(number + 1);
         writer.routes.resize(count, None);
         writer.routes[number] = Some(record.clone());
@@ -356,11 +356,7 @@ impl Drop for Core {
         let writer = self.writer.get_mut();
         drop(std::mem::replace(&mut writer.waiting, Waiting::new()));
         let last = Hold::new(
-            Snapshot {
-                version: 0,
-                roster: Roster::build(Vec::new(), Arc::from([]), None, None, None),
-                routes: Vec::new(),
-            },
+            Snapshot::new(0, Roster::build(Vec::new(), Arc::from([]), None, None, None), Vec::new()),
             &self.retired,
         );
         let mut waiting = Waiting::new();

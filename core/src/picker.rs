@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::compile::{Lane, Snapshot};
 use crate::error::NoInstance;
 use crate::pick::{Pick, Picked, Picks};
-use crate::policy::Plan;
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
+use crate::policy::{Plan, Set};
 use crate::pool::Core;
 use crate::position::{Cursors, Position, Start};
 use crate::publish::{Guarded, Hold, fork_generation};
 use crate::request::Request;
-use crate::rng::{Draw, Xoshiro, entropy, mix2};
+use crate::rng::{Draw, GOLDEN, PickerRng, entropy, mix2};
 use crate::route::Route;
 use crate::select::Hand;
 
@@ -22,7 +22,7 @@ use crate::select::Hand;
 /// It may move between threads and serves one at a time. Each pick compares one pointer to see whether there is a newer list.
 /// While it is idle it keeps one list from being freed, until it picks again or [`refresh`](Self::refresh) is called.
 ///
-/// Its generator is xoshiro256++ and its cursors walk the same rotations as [`Route`]'s shared positions, each from a turn
+/// Its generator is SplitMix64 and its cursors walk the same rotations as [`Route`]'s shared positions, each from a turn
 /// made of the seed. After an update a cursor goes on where it was: the exact cycle if it is the same, the golden one
 /// always, and through a changed list of equal weights with the instance behind the last one. A picker without a seed draws
 /// afresh in a forked child.
@@ -42,15 +42,23 @@ pub struct Picker {
 
 /// A lane with the cursor at hand.
 struct PickerLane {
-    lane: Lane,
-    /// The next turn; the cursor's while the lane is in use.
-    turn: u64,
-    /// Turns until the order repeats; `u64::MAX` where it never does.
-    turns: u64,
+    tier: u16,
+    take: Take,
+    set: Arc<Set>,
+    position: Option<Arc<Position>>,
+}
+
+/// How a lane takes an instance. The handles are the snapshot's too, so that dropping them frees nothing.
+enum Take {
+    Draw,
+    /// The rotation's order and the next turn.
+    Turn(Arc<[u32]>, usize),
+    /// The next turn of the golden form.
+    Golden(u64),
 }
 
 struct PickerHand {
-    rng: Xoshiro,
+    rng: PickerRng,
     start: Start,
     cursors: Arc<Cursors>,
     seeded: bool,
@@ -67,11 +75,11 @@ impl Draw for PickerHand {
 
 impl Hand for PickerHand {
     #[inline]
-    fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> usize {
+    fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> Option<u32> {
         match self.cursors.of(position) {
             Some(cursor) => cursor.next(position, table, rotation, self.start),
             // Room is made before a position is published, so there is always one.
-            None => table.draw(self.rng.draw()),
+            None => table.index(table.draw(self.rng.draw())),
         }
     }
 }
@@ -80,7 +88,7 @@ impl Picker {
     pub(crate) fn new(route: &Route, seed: u64, seeded: bool) -> Self {
         let shared = route.shared();
         let hand = PickerHand {
-            rng: Xoshiro::from_seed(seed),
+            rng: PickerRng::from_seed(seed),
             start: Start { seed, turn: None },
             cursors: shared.positions.cursors(),
             seeded,
@@ -173,65 +181,73 @@ impl Picker {
     }
 
     fn enter_lane(&mut self) {
-        let Some(lane) =
-            self.route.shared().lane(&self.snapshot).filter(|lane| lane.set.plan.needs_no_counts())
-        else {
-            self.lane = None;
-            return;
-        };
-        let (mut turn, mut turns) = (0, u64::MAX);
-        if let (Plan::Rotation(rotation), Some(position)) = (&lane.set.plan, &lane.position) {
-            let Some(cursor) = self.hand.cursors.of(position) else {
-                self.lane = None;
-                return;
-            };
-            let table = &lane.set.table;
-            turn = cursor.turn(position, table, rotation, self.hand.start);
-            turns = rotation.turns(table).unwrap_or(u64::MAX);
-        }
-        match &mut self.lane {
-            // The set is the snapshot's, so that dropping this handle frees nothing.
-            Some(held) if Arc::ptr_eq(&held.lane.set, &lane.set) => held.turn = turn,
-            held => *held = Some(PickerLane { lane: lane.clone(), turn, turns }),
-        }
+        self.lane = self.route.shared().lane(&self.snapshot).and_then(|lane| {
+            let take = self.hand.take(lane)?;
+            Some(PickerLane { tier: lane.tier, take, set: lane.set.clone(), position: lane.position.clone() })
+        });
     }
 
     /// Gives the cursor back what the lane has taken. The lane must be entered again before it is used.
     fn leave_lane(&mut self) {
-        let Some(PickerLane { lane, turn, .. }) = &self.lane else { return };
+        let Some(lane) = &self.lane else { return };
+        let turn = match lane.take {
+            Take::Draw => return,
+            Take::Turn(_, turn) => turn as u64,
+            Take::Golden(turn) => turn,
+        };
         if let (Plan::Rotation(rotation), Some(position)) = (&lane.set.plan, &lane.position)
             && let Some(cursor) = self.hand.cursors.of(position)
         {
-            cursor.put(*turn, &lane.set.table, rotation);
+            cursor.put(turn, &lane.set.table, rotation);
         }
     }
 }
 
 impl PickerLane {
     #[inline(always)]
-    fn take(&mut self, rng: &mut Xoshiro) -> Option<Picked> {
-        let set = &self.lane.set;
-        let member = match &set.plan {
-            Plan::Rotation(rotation) => {
-                let turn = self.turn;
-                let next = turn.wrapping_add(1);
-                self.turn = if next >= self.turns { 0 } else { next };
-                rotation.member_at_turn(&set.table, turn)?
+    fn take(&mut self, rng: &mut PickerRng) -> Option<Picked> {
+        let table = &self.set.table;
+        let index = match &mut self.take {
+            Take::Draw => table.index(table.draw(rng.draw()))?,
+            Take::Turn(order, turn) => {
+                let index = *order.get(*turn)?;
+                let next = *turn + 1;
+                *turn = if next < order.len() { next } else { 0 };
+                index
             }
-            _ => set.table.draw_member(rng.draw())?,
+            Take::Golden(turn) => {
+                let point = turn.wrapping_mul(GOLDEN);
+                *turn = turn.wrapping_add(1);
+                table.index(table.draw(point))?
+            }
         };
-        Some(Picked { index: member.index, tier: self.lane.tier, branch: 0, relaxed: false })
+        Some(Picked { index, tier: self.tier, branch: 0, relaxed: false })
     }
 }
 
 impl PickerHand {
+    /// How this hand takes from a lane; `None` where it cannot do so quickly.
+    fn take(&self, lane: &Lane) -> Option<Take> {
+        match (&lane.set.plan, &lane.position) {
+            (Plan::Roulette, _) => Some(Take::Draw),
+            (Plan::Rotation(rotation), Some(position)) => {
+                let turn = self.cursors.of(position)?.turn(position, &lane.set.table, rotation, self.start);
+                Some(match rotation.order() {
+                    Some(order) => Take::Turn(order.clone(), turn as usize),
+                    None => Take::Golden(turn),
+                })
+            }
+            _ => None,
+        }
+    }
+
     /// In a forked child: other numbers than the parent's, unless the seed is a promise.
     #[cold]
     fn reseed(&mut self) {
         self.generation = fork_generation();
         if !self.seeded {
             let seed = mix2(self.start.seed, entropy());
-            self.rng = Xoshiro::from_seed(seed);
+            self.rng = PickerRng::from_seed(seed);
             self.start = Start { seed, turn: None };
         }
     }

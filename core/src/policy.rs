@@ -42,13 +42,6 @@ pub(crate) enum Plan {
     LeastLoad,
 }
 
-impl Plan {
-    /// Whether a pick from all of the set needs a draw or a turn and nothing else.
-    pub(crate) fn needs_no_counts(&self) -> bool {
-        matches!(self, Self::Roulette | Self::Rotation(_))
-    }
-}
-
 /// What building a set may need besides its members.
 pub(crate) struct Build<'a> {
     pub(crate) policy: &'a spec::Policy,
@@ -76,7 +69,7 @@ impl Set {
         Self { table, plan }
     }
 
-    /// Takes one of the eligible; `None` where there is none.
+    /// Takes one of the eligible, by position in the list; `None` where there is none.
     #[inline]
     pub(crate) fn pick(
         &self,
@@ -84,14 +77,15 @@ impl Set {
         live: &Live,
         position: Option<&Position>,
         hand: &mut impl Hand,
-    ) -> Option<usize> {
-        match (&self.plan, position) {
-            (Plan::Rotation(rotation), Some(position)) if eligible.is_all() && self.table.len() > 0 => {
-                Some(hand.turn(position, &self.table, rotation))
+    ) -> Option<u32> {
+        let rank = match (&self.plan, position) {
+            (Plan::Rotation(rotation), Some(position)) if eligible.is_all() => {
+                return hand.turn(position, &self.table, rotation);
             }
             (Plan::Roulette | Plan::Rotation(_), _) => eligible.draw(&self.table, hand),
             (Plan::LeastLoad, _) => least_load::pick(&self.table, eligible, live, hand),
-        }
+        };
+        self.table.index(rank?)
     }
 
     /// Each rank's exact share of such picks, now.

@@ -7,7 +7,7 @@ use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 
 use crate::live::Arena;
-use crate::policy::rotation::Rotation;
+use crate::policy::rotation::{Form, Rotation};
 use crate::policy::table::Table;
 use crate::rng::mix2;
 use crate::sync::{AtomicU64, Ordering};
@@ -144,7 +144,7 @@ impl Cursor {
         table: &Table,
         rotation: &Rotation,
         start: Start,
-    ) -> usize {
+    ) -> Option<u32> {
         let turn = self.turn(position, table, rotation, start);
         self.put(turn.wrapping_add(1), table, rotation);
         rotation.at_turn(table, turn)
@@ -162,12 +162,12 @@ impl Cursor {
     /// Sets the next turn.
     #[inline]
     pub(crate) fn put(&self, turn: u64, table: &Table, rotation: &Rotation) {
-        let turn = match rotation.turns(table) {
+        let turn = match rotation.turns() {
             Some(turns) if turn >= turns => 0,
             _ => turn,
         };
         self.turn.store(turn, Ordering::Relaxed);
-        if rotation.is_equal() {
+        if rotation.form() == Form::Equal {
             let last = if turn == 0 { table.len() as u64 } else { turn } - 1;
             if let Some(member) = table.member(last as usize) {
                 self.last.store(u64::from(member.slot) << 32 | u64::from(member.index), Ordering::Relaxed);
@@ -180,7 +180,8 @@ impl Cursor {
         let known = self.serial.load(Ordering::Relaxed) == position.serial ^ start.seed;
         self.serial.store(position.serial ^ start.seed, Ordering::Relaxed);
         self.cycle.store(rotation.cycle, Ordering::Relaxed);
-        let turn = if known && rotation.is_equal() && self.last.load(Ordering::Relaxed) != u64::MAX {
+        let turn = if known && rotation.form() == Form::Equal && self.last.load(Ordering::Relaxed) != u64::MAX
+        {
             after(self.last.load(Ordering::Relaxed), table)
         } else if known {
             mix2(start.seed ^ position.key, rotation.cycle)
@@ -188,7 +189,7 @@ impl Cursor {
             start.turn.unwrap_or_else(|| mix2(start.seed, position.key))
         };
         self.last.store(u64::MAX, Ordering::Relaxed);
-        let turn = rotation.turns(table).map_or(turn, |turns| turn % turns.max(1));
+        let turn = rotation.turns().map_or(turn, |turns| turn % turns.max(1));
         self.put(turn, table, rotation);
         turn
     }

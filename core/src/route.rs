@@ -68,7 +68,7 @@ impl Draw for RouteHand<'_> {
 
 impl Hand for RouteHand<'_> {
     #[inline]
-    fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> usize {
+    fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> Option<u32> {
         rotation.at_ticket(table, self.ticket(position))
     }
 }
@@ -84,14 +84,12 @@ impl RouteHand<'_> {
     #[inline(always)]
     fn take(&mut self, lane: &Lane) -> Option<Picked> {
         let table = &lane.set.table;
-        let member = match (&lane.set.plan, &lane.position) {
-            (Plan::Roulette, _) => table.draw_member(self.draw())?,
-            (Plan::Rotation(rotation), Some(position)) => {
-                rotation.member_at_ticket(table, self.ticket(position))?
-            }
+        let index = match (&lane.set.plan, &lane.position) {
+            (Plan::Roulette, _) => table.index(table.draw(self.draw()))?,
+            (Plan::Rotation(rotation), Some(position)) => rotation.at_ticket(table, self.ticket(position))?,
             _ => return None,
         };
-        Some(Picked { index: member.index, tier: lane.tier, branch: 0, relaxed: false })
+        Some(Picked { index, tier: lane.tier, branch: 0, relaxed: false })
     }
 }
 
@@ -105,8 +103,8 @@ impl<H: Hand> Draw for ByWeight<'_, H> {
 }
 
 impl<H: Hand> Hand for ByWeight<'_, H> {
-    fn turn(&mut self, _position: &Position, table: &Table, _rotation: &Rotation) -> usize {
-        table.draw(self.draw())
+    fn turn(&mut self, _position: &Position, table: &Table, _rotation: &Rotation) -> Option<u32> {
+        table.index(table.draw(self.draw()))
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) const SKIPS: usize = 64;
 
 /// Where draws and turns come from: a thread's hand, or a picker's.
 pub(crate) trait Hand: Draw {
-    /// The rank whose turn it is, and the turn is taken. The set is not empty.
-    fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> usize;
+    /// Who has the turn, by position in the list, and the turn is taken.
+    fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> Option<u32>;
 }
 
 /// Instances that may not be picked.
@@ -193,20 +193,20 @@ impl<'a> Walk<'a> {
         self.among(asked, barred, |group, eligible| {
             let table = &group.set.table;
             if let Some(rank) = self.preferred(eligible, table) {
-                return Some(rank);
+                return table.index(rank);
             }
             group.set.pick(eligible, self.live, group.position.as_deref(), hand)
         })
     }
 
-    /// Hands the set of the tier, and what of it may be picked, to `take`, and turns the rank it returns into a position in
-    /// the list, or says how far the tier came where it returns none.
-    pub(crate) fn among(
+    /// Hands the set of the tier, and what of it may be picked, to `take`, or says how far the tier came where it takes
+    /// none.
+    pub(crate) fn among<T>(
         &self,
         asked: &Asked<'_>,
         barred: Barred<'_>,
-        take: impl FnOnce(&Group, &Eligible<'_>) -> Option<usize>,
-    ) -> Result<u32, Reason> {
+        take: impl FnOnce(&Group, &Eligible<'_>) -> Option<T>,
+    ) -> Result<T, Reason> {
         let group = asked.group.ok_or(Reason::NoMatch)?;
         let table = &group.set.table;
         let skips: ArrayVec<u32, SKIPS> =
@@ -217,10 +217,9 @@ impl<'a> Walk<'a> {
                 .leaving_out(barred.more_ids, barred.more_drawn)
         });
         let eligible = Eligible { skips: &skips, filter: query.as_ref().map(|query| query as &dyn Filter) };
-        match take(group, &eligible).and_then(|rank| table.member(rank)) {
-            Some(member) => Ok(member.index),
-            None => Err(query.map_or(Reason::Excluded, |query| query.counts(asked.tier.any_health).reason())),
-        }
+        let how_far =
+            || query.as_ref().map_or(Reason::Excluded, |query| query.counts(asked.tier.any_health).reason());
+        take(group, &eligible).ok_or_else(how_far)
     }
 
     /// The rank of the instance that the request prefers, where it may be picked.

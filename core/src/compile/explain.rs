@@ -289,7 +289,7 @@ impl Outcome {
 
 fn rotation_form(set: &Set) -> Option<&'static str> {
     match &set.plan {
-        Plan::Rotation(rotation) => Some(rotation.form_name()),
+        Plan::Rotation(rotation) => Some(rotation.form().as_str()),
         _ => None,
     }
 }

@@ -449,10 +449,8 @@ impl Group {
 
     /// Puts the shared position at a turn of the rotation, if there is one.
     pub(crate) fn start_at(&self, turn: u64) {
-        if let (Some(position), Plan::Rotation(rotation)) = (&self.position, &self.set.plan)
-            && self.set.table.len() > 0
-        {
-            position.set(rotation.ticket_for(&self.set.table, turn));
+        if let (Some(position), Plan::Rotation(rotation)) = (&self.position, &self.set.plan) {
+            position.set(rotation.ticket_for(turn));
         }
     }
 

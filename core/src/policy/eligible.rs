@@ -86,16 +86,13 @@ fn exact_pass(table: &Table, filter: &dyn Filter, more: &[u32], skips: &[u32], d
         total += eligible(index).map_or(0, |rank| u128::from(table.width(rank)));
         false
     });
-    // A member that owns the whole circle has width 0, for 2^64.
-    let full = total == 0;
-    let mut left =
-        if full { 0 } else { super::roulette::scale(draw, u64::try_from(total).unwrap_or(u64::MAX)) };
+    let mut left = super::roulette::scale(draw, u64::try_from(total).unwrap_or(u64::MAX));
     let mut found = None;
     filter.visit(&mut |index| {
         let Some(rank) = eligible(index) else { return false };
         found = Some(rank);
         let width = table.width(rank);
-        let here = full || left < width;
+        let here = left < width;
         left = left.wrapping_sub(width);
         here
     });

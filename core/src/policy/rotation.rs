@@ -18,11 +18,12 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
-use super::table::{Member, Table};
+use super::table::{Table, Weights};
 use crate::rng::GOLDEN;
 
-/// The longest cycle that is laid out, in turns: 8 KiB.
+/// The longest cycle that is laid out, in turns: 16 KiB.
 pub(crate) const MAX_CYCLE: u64 = 4_096;
 
 /// Powers of ten that may turn weights into integers.
@@ -35,17 +36,18 @@ const INTEGER_SLACK: f64 = 1.0 / (1_u64 << 48) as f64;
 #[derive(Debug)]
 pub(crate) struct Rotation {
     form: Form,
+    /// Positions in the list in the order of turns; empty in the golden form.
+    order: Arc<[u32]>,
     /// Same for two sets exactly when a ticket means the same turn in both.
     pub(crate) cycle: u64,
     /// Added to tickets of the shared position, so that a changed list goes on where the one before was.
     base: u64,
 }
 
-#[derive(Debug, PartialEq)]
-enum Form {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
     Equal,
-    /// Ranks in the order of turns.
-    Exact(Box<[u16]>),
+    Exact,
     Golden,
 }
 
@@ -60,107 +62,92 @@ pub(crate) struct Before<'a> {
 impl Rotation {
     /// Lays out the rotation of a set. `cycle` is a number not used before, `random` one drawn for it.
     pub(crate) fn build(table: &Table, before: Option<Before<'_>>, cycle: u64, random: u64) -> Self {
-        let form = match table {
-            Table::Equal(_) => Form::Equal,
-            Table::Weighted { weights, .. } => match integers(weights) {
-                Some(turns) => Form::Exact(lay_out(&turns)),
-                None => Form::Golden,
+        let indices: Vec<u32> = table.members().map(|member| member.index).collect();
+        let (form, order): (Form, Arc<[u32]>) = match table.weights() {
+            Weights::Equal => (Form::Equal, indices.into()),
+            Weights::Each { weights, .. } => match integers(weights) {
+                Some(turns) => {
+                    (Form::Exact, lay_out(&turns).iter().map(|rank| indices[usize::from(*rank)]).collect())
+                }
+                None => (Form::Golden, Arc::default()),
             },
         };
-        let fresh = |form| Self { form, cycle, base: random };
-        let Some(before) = before else { return Self { form, cycle, base: 0 } };
-        match (&before.rotation.form, form) {
-            (Form::Golden, Form::Golden) => {
-                Self { form: Form::Golden, cycle: before.rotation.cycle, base: 0 }
-            }
+        let fresh = Self { form, order, cycle, base: 0 };
+        let Some(before) = before else { return fresh };
+        match (before.rotation.form, form) {
+            (Form::Golden, Form::Golden) => Self { cycle: before.rotation.cycle, ..fresh },
             (Form::Equal, Form::Equal) => match next_after(&before, table) {
                 Some(rank) => {
                     let n = table.len() as u64;
-                    Self { form: Form::Equal, cycle, base: (rank as u64 + n - before.ticket % n) % n }
+                    Self { base: (rank as u64 + n - before.ticket % n) % n, ..fresh }
                 }
-                None => fresh(Form::Equal),
+                None => Self { base: random, ..fresh },
             },
-            (Form::Exact(old), Form::Exact(new)) if *old == new && same_members(before.table, table) => {
-                Self { form: Form::Exact(new), cycle: before.rotation.cycle, base: before.rotation.base }
+            (Form::Exact, Form::Exact) if fresh.slots(table).eq(before.rotation.slots(before.table)) => {
+                Self { cycle: before.rotation.cycle, base: before.rotation.base, ..fresh }
             }
-            (_, form) => fresh(form),
+            _ => Self { base: random, ..fresh },
         }
     }
 
     /// Turns until the order repeats; `None` for the golden form, which never does.
-    pub(crate) fn turns(&self, table: &Table) -> Option<u64> {
-        match &self.form {
-            Form::Equal => Some(table.len() as u64),
-            Form::Exact(cycle) => Some(cycle.len() as u64),
-            Form::Golden => None,
-        }
+    #[inline]
+    pub(crate) fn turns(&self) -> Option<u64> {
+        (self.form != Form::Golden).then_some(self.order.len() as u64)
     }
 
-    /// The member whose turn a ticket of the shared position is. The set must not be empty.
-    #[inline]
-    pub(crate) fn at_ticket(&self, table: &Table, ticket: u64) -> usize {
-        match &self.form {
-            Form::Equal => (ticket.wrapping_add(self.base) % (table.len() as u64).max(1)) as usize,
-            Form::Exact(cycle) => {
-                let turn = ticket.wrapping_add(self.base) % (cycle.len() as u64).max(1);
-                cycle.get(turn as usize).copied().unwrap_or(0).into()
-            }
-            Form::Golden => table.draw(ticket.wrapping_mul(GOLDEN)),
-        }
+    /// The positions in the list in the order of turns, where it repeats.
+    pub(crate) fn order(&self) -> Option<&Arc<[u32]>> {
+        (self.form != Form::Golden).then_some(&self.order)
     }
 
-    /// The member whose turn it is; `turn` is below [`turns`](Self::turns), or any number in the golden form.
-    #[inline]
-    pub(crate) fn at_turn(&self, table: &Table, turn: u64) -> usize {
-        match &self.form {
-            Form::Equal => turn as usize,
-            Form::Exact(cycle) => cycle.get(turn as usize).copied().unwrap_or(0).into(),
-            Form::Golden => table.draw(turn.wrapping_mul(GOLDEN)),
+    /// Who has the turn of a ticket of the shared position, by position in the list; `None` where the set is empty.
+    #[inline(always)]
+    pub(crate) fn at_ticket(&self, table: &Table, ticket: u64) -> Option<u32> {
+        if self.form == Form::Golden {
+            return self.at_turn(table, ticket);
         }
+        let turn = ticket.wrapping_add(self.base).checked_rem(self.order.len() as u64)?;
+        self.order.get(turn as usize).copied()
     }
 
-    /// Who has the turn of a ticket of the shared position; `None` where the set is empty.
-    #[inline]
-    pub(crate) fn member_at_ticket(&self, table: &Table, ticket: u64) -> Option<Member> {
-        match &self.form {
-            Form::Golden => table.draw_member(ticket.wrapping_mul(GOLDEN)),
-            _ => table.member(self.at_ticket(table, ticket)),
+    /// Who has the turn, by position in the list; `turn` is below [`turns`](Self::turns), or any number in the golden form.
+    #[inline(always)]
+    pub(crate) fn at_turn(&self, table: &Table, turn: u64) -> Option<u32> {
+        if self.form == Form::Golden {
+            return table.index(table.draw(turn.wrapping_mul(GOLDEN)));
         }
-    }
-
-    /// Who has the turn; `None` where the set is empty.
-    #[inline]
-    pub(crate) fn member_at_turn(&self, table: &Table, turn: u64) -> Option<Member> {
-        match &self.form {
-            Form::Golden => table.draw_member(turn.wrapping_mul(GOLDEN)),
-            _ => table.member(self.at_turn(table, turn)),
-        }
+        self.order.get(turn as usize).copied()
     }
 
     /// The ticket that makes the shared position stand at the given turn.
-    pub(crate) fn ticket_for(&self, table: &Table, turn: u64) -> u64 {
-        match self.turns(table) {
-            Some(turns) => (turn % turns + turns - self.base % turns) % turns,
-            None => turn,
+    pub(crate) fn ticket_for(&self, turn: u64) -> u64 {
+        match self.turns() {
+            Some(turns) if turns > 0 => (turn % turns + turns - self.base % turns) % turns,
+            _ => turn,
         }
     }
 
-    pub(crate) fn is_equal(&self) -> bool {
-        self.form == Form::Equal
-    }
-
-    pub(crate) fn form_name(&self) -> &'static str {
-        match self.form {
-            Form::Equal => "equal",
-            Form::Exact(_) => "exact",
-            Form::Golden => "golden",
-        }
+    pub(crate) fn form(&self) -> Form {
+        self.form
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        match &self.form {
-            Form::Exact(cycle) => size_of_val(&**cycle),
-            Form::Equal | Form::Golden => 0,
+        size_of_val(&*self.order)
+    }
+
+    /// The slots in the order of turns.
+    fn slots<'a>(&'a self, table: &'a Table) -> impl Iterator<Item = Option<u32>> + 'a {
+        self.order.iter().map(|index| Some(table.member(table.rank_of(*index)?)?.slot))
+    }
+}
+
+impl Form {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "equal",
+            Self::Exact => "exact",
+            Self::Golden => "golden",
         }
     }
 }
@@ -168,7 +155,7 @@ impl Rotation {
 /// The rank in `table` of the member that was next before, or of the first behind it that is still there.
 fn next_after(before: &Before<'_>, table: &Table) -> Option<usize> {
     let n = before.table.len();
-    let next = before.rotation.at_ticket(before.table, before.ticket);
+    let next = before.ticket.wrapping_add(before.rotation.base).checked_rem(n as u64)? as usize;
     let mut ranks: Vec<(u32, usize)> =
         table.members().enumerate().map(|(rank, member)| (member.slot, rank)).collect();
     ranks.sort_unstable();
@@ -177,11 +164,6 @@ fn next_after(before: &Before<'_>, table: &Table) -> Option<usize> {
         let found = ranks.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
         Some(ranks[found].1)
     })
-}
-
-fn same_members(a: &Table, b: &Table) -> bool {
-    let slot = |member: Member| member.slot;
-    a.len() == b.len() && a.members().map(slot).eq(b.members().map(slot))
 }
 
 /// The weights as integers with greatest common divisor 1 and a sum of at most [`MAX_CYCLE`].
@@ -239,6 +221,7 @@ pub(crate) fn lay_out(turns: &[u64]) -> Box<[u16]> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::table::Member;
     use super::*;
 
     /// The largest distance from the ideal at any prefix, as a numerator over the cycle's length.
@@ -290,11 +273,12 @@ mod tests {
         ) {
             let members = (0..weights.len() as u32).map(|at| Member { index: at, slot: at }).collect();
             let table = Table::new(members, weights.clone());
-            let rotation = Rotation { form: Form::Golden, cycle: 0, base: 0 };
+            let rotation = Rotation { form: Form::Golden, order: Arc::default(), cycle: 0, base: 0 };
             let sum: f64 = weights.iter().sum();
             let mut counts = vec![0_u32; weights.len()];
             for turn in 1..=20_000_u32 {
-                counts[rotation.at_ticket(&table, start.wrapping_add(turn.into()))] += 1;
+                let index = rotation.at_ticket(&table, start.wrapping_add(turn.into())).expect("the set is not empty");
+                counts[index as usize] += 1;
                 if turn.is_power_of_two() || turn % 997 == 0 {
                     for (count, weight) in counts.iter().zip(&weights) {
                         let distance = (f64::from(*count) - f64::from(turn) * weight / sum).abs();
@@ -335,9 +319,9 @@ mod tests {
             let table = set(after);
             let carried = Before { table: &before, rotation: &rotation, ticket };
             let rotation = Rotation::build(&table, Some(carried), 2, 77);
-            let rank = rotation.at_ticket(&table, ticket);
+            let index = rotation.at_ticket(&table, ticket).expect("the set is not empty");
             assert_eq!(
-                table.member(rank).map(|member| member.slot),
+                table.member(index as usize).map(|member| member.slot),
                 Some(next),
                 "ticket {ticket}, then {after:?}"
             );

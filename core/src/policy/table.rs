@@ -15,10 +15,18 @@ pub(crate) struct Member {
 
 /// The members in list order, with their weights. A member's position here is its rank.
 #[derive(Debug)]
-pub(crate) enum Table {
-    /// All weights alike: no table is needed.
-    Equal(Box<[Member]>),
-    Weighted {
+pub(crate) struct Table {
+    members: Box<[Member]>,
+    /// The list position of the first member, where the others follow it without a gap.
+    run: Option<u32>,
+    weights: Weights,
+}
+
+#[derive(Debug)]
+pub(crate) enum Weights {
+    /// All alike: no table is needed.
+    Equal,
+    Each {
         circle: Circle,
         weights: Box<[f64]>,
     },
@@ -27,118 +35,106 @@ pub(crate) enum Table {
 impl Table {
     /// From members in list order and their weights, which are positive and finite.
     pub(crate) fn new(members: Vec<Member>, weights: Vec<f64>) -> Self {
-        if weights.iter().all(|weight| *weight == weights[0]) {
-            return Self::Equal(members.into());
-        }
-        let circle = Circle::new(&widths(&weights, BITS), &members, BITS);
-        Self::Weighted { circle, weights: weights.into() }
+        let first = members.first().map_or(0, |member| member.index);
+        let gapless = members.iter().zip(first..).all(|(member, index)| member.index == index);
+        let weights = if all_equal(&weights) {
+            Weights::Equal
+        } else {
+            Weights::Each { circle: Circle::new(&widths(&weights, BITS)), weights: weights.into() }
+        };
+        Self { members: members.into(), run: gapless.then_some(first), weights }
     }
 
     /// Whether [`new`](Self::new) would build this very table.
     pub(crate) fn is(&self, members: &[Member], weights: &[f64]) -> bool {
-        match self {
-            Self::Equal(held) => **held == *members && weights.iter().all(|weight| *weight == weights[0]),
-            Self::Weighted { circle, weights: held } => {
-                **held == *weights
-                    && circle.len() == members.len()
-                    && members.iter().enumerate().all(|(rank, member)| circle.member(rank) == Some(*member))
-            }
-        }
+        let same_weights = match &self.weights {
+            Weights::Equal => all_equal(weights),
+            Weights::Each { weights: held, .. } => **held == *weights,
+        };
+        same_weights && *self.members == *members
     }
 
     pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Equal(members) => members.len(),
-            Self::Weighted { circle, .. } => circle.len(),
-        }
+        self.members.len()
+    }
+
+    pub(crate) fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     #[inline]
     pub(crate) fn member(&self, rank: usize) -> Option<Member> {
-        match self {
-            Self::Equal(members) => members.get(rank).copied(),
-            Self::Weighted { circle, .. } => circle.member(rank),
+        self.members.get(rank).copied()
+    }
+
+    /// Where the member stands in the list. Without looking at it, if it can.
+    #[inline(always)]
+    pub(crate) fn index(&self, rank: usize) -> Option<u32> {
+        match self.run {
+            Some(first) => Some(first + rank as u32),
+            None => self.members.get(rank).map(|member| member.index),
         }
     }
 
     pub(crate) fn members(&self) -> impl Iterator<Item = Member> + '_ {
-        (0..self.len()).filter_map(|rank| self.member(rank))
+        self.members.iter().copied()
     }
 
     /// The first rank whose member stands at `index` of the list or behind it. O(log n).
     pub(crate) fn rank_from(&self, index: u32) -> usize {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.member(middle).is_some_and(|member| member.index < index) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        low
+        self.members.partition_point(|member| member.index < index)
     }
 
-    /// The rank of the instance at `index` of the list. O(log n); O(1) where the set is the whole list.
+    /// The rank of the instance at `index` of the list. O(log n); O(1) where the set has no gap.
     #[inline]
     pub(crate) fn rank_of(&self, index: u32) -> Option<usize> {
-        let holds = |rank: usize| self.member(rank).is_some_and(|member| member.index == index);
-        if holds(index as usize) {
-            return Some(index as usize);
+        if let Some(first) = self.run {
+            let rank = index.checked_sub(first)? as usize;
+            return (rank < self.len()).then_some(rank);
         }
-        let rank = self.rank_from(index);
-        holds(rank).then_some(rank)
+        self.members.binary_search_by_key(&index, |member| member.index).ok()
     }
 
     /// A weight that is right relative to the others'.
     #[inline]
     pub(crate) fn weight(&self, rank: usize) -> f64 {
-        match self {
-            Self::Equal(_) => 1.0,
-            Self::Weighted { weights, .. } => weights.get(rank).copied().unwrap_or(0.0),
+        match &self.weights {
+            Weights::Equal => 1.0,
+            Weights::Each { weights, .. } => weights.get(rank).copied().unwrap_or(0.0),
         }
     }
 
     /// The length that a member takes of what draws are scaled to.
     #[inline]
     pub(crate) fn width(&self, rank: usize) -> u64 {
-        match self {
-            Self::Equal(_) => 1,
-            Self::Weighted { circle, .. } => circle.width(rank),
+        match &self.weights {
+            Weights::Equal => 1,
+            Weights::Each { circle, .. } => circle.width(rank),
         }
     }
 
     /// The member that a draw falls on, by weight. The set must not be empty. O(1) expected.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn draw(&self, draw: u64) -> usize {
-        match self {
-            Self::Equal(members) => scale(draw, members.len() as u64) as usize,
-            Self::Weighted { circle, .. } => circle.find(draw),
-        }
-    }
-
-    /// The same, and who it is; `None` where the set is empty.
-    #[inline]
-    pub(crate) fn draw_member(&self, draw: u64) -> Option<Member> {
-        match self {
-            Self::Equal(members) => members.get(scale(draw, members.len() as u64) as usize).copied(),
-            Self::Weighted { circle, .. } => circle.find_member(draw),
+        match &self.weights {
+            Weights::Equal => scale(draw, self.members.len() as u64) as usize,
+            Weights::Each { circle, .. } => circle.find(draw),
         }
     }
 
     /// The member that a draw falls on, by weight among those not skipped; `None` where none is left. `skips` are ranks,
     /// rising, each once. O(number of skips).
     pub(crate) fn draw_left(&self, draw: u64, skips: impl Iterator<Item = usize> + Clone) -> Option<usize> {
-        let skipped: u64 = skips.clone().map(|rank| self.width(rank)).fold(0, u64::wrapping_add);
         if skips.clone().count() >= self.len() {
             return None;
         }
-        match self {
-            Self::Equal(members) => {
-                let rank = scale(draw, members.len() as u64 - skipped) as usize;
+        let skipped: u64 = skips.clone().map(|rank| self.width(rank)).sum();
+        match &self.weights {
+            Weights::Equal => {
+                let rank = scale(draw, self.len() as u64 - skipped) as usize;
                 Some(skips.fold(rank, |rank, skip| if rank >= skip { rank + 1 } else { rank }))
             }
-            Self::Weighted { circle, .. } => {
+            Weights::Each { circle, .. } => {
                 let left = 0_u64.wrapping_sub(skipped);
                 let point = if left == 0 { draw } else { scale(draw, left) };
                 let over = |point: u64, skip| {
@@ -172,11 +168,16 @@ impl Table {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        match self {
-            Self::Equal(members) => size_of_val(&**members),
-            Self::Weighted { circle, weights } => circle.heap_bytes() + size_of_val(&**weights),
-        }
+        let weights = match &self.weights {
+            Weights::Equal => 0,
+            Weights::Each { circle, weights } => circle.heap_bytes() + size_of_val(&**weights),
+        };
+        size_of_val(&*self.members) + weights
     }
+}
+
+fn all_equal(weights: &[f64]) -> bool {
+    weights.windows(2).all(|pair| pair[0] == pair[1])
 }
 
 #[cfg(test)]
@@ -184,7 +185,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::rng::{Draw, Xoshiro};
+    use crate::rng::{Draw, PickerRng};
 
     fn table(weights: &[f64]) -> Table {
         let members = (0..weights.len() as u32).map(|at| Member { index: at * 2, slot: at }).collect();
@@ -229,7 +230,7 @@ mod tests {
         let table = table(&[1e18, 1.0, 1e-18]);
         let shares = table.shares(|_, _| true);
         assert!((shares[1] / 1e-18 - 1.0).abs() < 1e-9 && shares[2] > 0.0);
-        let mut rng = Xoshiro::from_seed(1);
+        let mut rng = PickerRng::from_seed(1);
         assert!((0..100_000).all(|_| table.draw(rng.draw()) == 0));
     }
 }

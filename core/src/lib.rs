@@ -42,3 +42,8 @@ pub use spec::{
     RouteSpec, SlowStart, SplitBy, Tier, Values, WhenAbsent, ZoneRule,
 };
 pub use tags::Tags;
+
+/// The README's examples, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

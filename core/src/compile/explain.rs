@@ -75,8 +75,10 @@ pub struct TierExplanation {
     /// Whether the answer comes from a table, or is worked out at pick time because the combination of `match` values has
     /// none, or because of the request's own requirements.
     pub at_pick_time: bool,
-    /// The form of the rotation, `equal`, `exact` or `golden`, or the algorithm of the hashing, that is in use.
-    pub form: Option<&'static str>,
+    /// The form of the rotation, `equal`, `exact` or `golden`, where the policy is one.
+    pub rotation: Option<&'static str>,
+    /// The algorithm that is in use, where the policy hashes keys.
+    pub hashing: Option<&'static str>,
 }
 
 /// What is known of an instance beyond the list.
@@ -328,7 +330,8 @@ impl Outcome {
             reached: false,
             stopped: false,
             at_pick_time: asked.at_pick_time || !walk.request.require.is_empty(),
-            form: asked.group.and_then(|group| group.set.form()),
+            rotation: asked.group.and_then(|group| group.set.rotation()),
+            hashing: asked.group.and_then(|group| group.set.hashing()),
         };
         if asked.verdict.is_err() {
             return (explained, None);

@@ -170,7 +170,8 @@ fn tier() -> impl Strategy<Value = Tier> {
         vec(pair(), 0..2),
         vec(pair(), 0..2),
         prop_oneof![4 => Just(None), 1 => select(&KEYS[..]).prop_map(Some)],
-        prop_oneof![2 => Just(0..=0), 3 => Just(1..=3)].prop_flat_map(|many| subsequence(KEYS.to_vec(), many)),
+        prop_oneof![2 => Just(0..=0), 3 => Just(1..=3)]
+            .prop_flat_map(|many| subsequence(KEYS.to_vec(), many)),
         any::<bool>(),
     );
     let zone = prop_oneof![
@@ -222,10 +223,14 @@ fn ask() -> impl Strategy<Value = Ask> {
             if ids.is_some() {
                 exclude.splice(0..0, (0..40).map(|n| format!("gone-{n}")));
             }
-            if values.is_some() && let Some((key, _)) = require.first().cloned() {
+            if values.is_some()
+                && let Some((key, _)) = require.first().cloned()
+            {
                 require.splice(0..0, (0..30).map(|n| (key.clone(), format!("other-{n}"))));
             }
-            if asked.is_some() && let Some((key, _)) = tags.first().cloned() {
+            if asked.is_some()
+                && let Some((key, _)) = tags.first().cloned()
+            {
                 tags.splice(0..0, (0..30).map(|n| (key.clone(), format!("other-{n}"))));
             }
             Ask { tags, require, exclude, prefer, key, relax }

@@ -9,7 +9,8 @@ use crate::common::{Hand, PLAIN, plain_route};
 use crate::oracle::rotation::{cycle, prefix_deviation, window_deviation};
 
 fn pool(weights: impl IntoIterator<Item = f64>) -> Pool {
-    let list = weights.into_iter().enumerate().map(|(at, weight)| Instance::new(format!("i{at}")).weight(weight));
+    let list =
+        weights.into_iter().enumerate().map(|(at, weight)| Instance::new(format!("i{at}")).weight(weight));
     Pool::with(PoolOptions::new().seed(1), list).expect("good weights")
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pointsman::{
-    Explanation, NoInstance, Pick, Picked, Picker, Pool, PoolOptions, PoolSpec, Request, Route,
-    RouteSpec, Tags,
+    Explanation, NoInstance, Pick, Picked, Picker, Pool, PoolOptions, PoolSpec, Request, Route, RouteSpec,
+    Tags,
 };
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
@@ -258,7 +258,8 @@ fn check_distinct(
     }
     if drawn.len() < room {
         let next = Question { drawn: &indices, ..*question };
-        let ends = |(share, outcome): &(f64, Outcome)| *share > 0.0 && matches!(outcome, Outcome::Refused { .. });
+        let ends =
+            |(share, outcome): &(f64, Outcome)| *share > 0.0 && matches!(outcome, Outcome::Refused { .. });
         prop_assert!(next.outcomes().iter().any(ends), "there are more than {:?}", indices);
     }
     Ok(())

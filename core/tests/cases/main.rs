@@ -1,4 +1,4 @@
-//! What goes wrong in the field does not go wrong here: weights, rotations, updates, tags, zones, retries, processes, threads.
+//! What went wrong in the field: weights, rotations, updates, tags, zones, retries, processes, threads.
 
 #[path = "../common/mod.rs"]
 mod common;

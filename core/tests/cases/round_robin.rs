@@ -67,8 +67,7 @@ fn threads_that_share_a_route_lose_no_turn() {
     };
     let total = |hands: Vec<Hand>| {
         thread::scope(|scope| {
-            let workers: Vec<_> =
-                hands.into_iter().map(|hand| scope.spawn(move || pick_all(hand))).collect();
+            let workers: Vec<_> = hands.into_iter().map(|hand| scope.spawn(move || pick_all(hand))).collect();
             workers.into_iter().fold([0; 4], |mut sum, worker| {
                 let counts = worker.join().expect("no panic");
                 sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -93,20 +92,6 @@ fn fresh_pools_do_not_all_start_with_the_first_instance() {
         }
         for tally in [routes, pickers] {
             ["A", "B", "C"].iter().for_each(|id| tally.assert_near(id, 100, 33));
-        }
-    }
-}
-
-#[test]
-fn a_picker_begins_at_the_turn_it_is_given_whatever_its_seed() {
-    for policy in [Policy::RoundRobin, Policy::WeightedRoundRobin] {
-        let pool = seeded(4, equal(&["a", "b", "c", "d", "e"]));
-        let route = plain_route(&pool, policy);
-        for seed in 0..50 {
-            for turn in 0..5 {
-                let first = route.picker_seeded(seed).start_at(turn).pick(&PLAIN).map(|pick| pick.index());
-                assert_eq!(first, Ok(turn as usize), "seed {seed}");
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Hand, PLAIN, chi_square_p, dense, plain_route, seeded, weighted};
-use pointsman::{Branch, Health, Instance, Policy, Pool, Request, Route, RouteSpec, SplitBy, Tier};
+use pointsman::{Branch, Health, Instance, Policy, Pool, Reason, Request, Route, RouteSpec, SplitBy, Tier};
 
 /// Picks of each kind.
 const PICKS: usize = 1_000_000;
@@ -417,4 +417,22 @@ fn a_split_by_key_sends_a_key_always_the_same_way_and_moves_keys_one_way_only() 
     {
         assert!(gray.abs_diff(expected) <= slack, "{grays:?}");
     }
+}
+
+#[test]
+fn relaxed_picks_of_some_branches_count_in_the_shares() {
+    let pool = seeded(17, weighted(&[("a", 1.0), ("b", 3.0)]));
+    let only = |id: &str| Tier::new().tag("id", id);
+    pool.replace(["a", "b"].map(|id| Instance::new(id).tag("id", id))).expect("a good list");
+    let spec = RouteSpec::new(Policy::WeightedRandom)
+        .branch(Branch::new("first", 25.0).tier(only("a")))
+        .branch(Branch::new("second", 75.0).tier(only("b")));
+    let route = pool.route(spec).expect("a good spec");
+    let request = PLAIN.exclude(&["a"]);
+    assert_eq!(dense(&route.shares(&request), &pool), [0.0, 0.75]);
+    assert_eq!(route.explain(&request).reason, Some(Reason::Excluded));
+    let told = dense(&route.shares(&request.relax(true)), &pool);
+    let counts = counts(&mut Hand::Route(route), &request.relax(true), 2, 100_000);
+    assert!(chi_square_p(&counts, &[0.25, 0.75]) > LEAST_P, "{counts:?}");
+    assert_eq!(told, [0.25, 0.75]);
 }

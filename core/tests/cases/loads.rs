@@ -42,6 +42,15 @@ fn a_report_outlives_changes_of_other_fields() {
 }
 
 #[test]
+fn an_edit_of_another_field_leaves_the_last_report() {
+    let pool = seeded(4, loaded(&[("A", 1.0), ("B", 5.0)]));
+    let route = plain_route(&pool, Policy::LeastLoad);
+    pool.report_load("A", 9.0).expect("A is there");
+    pool.edit(|edit| edit.set_weight("A", 2.0)).expect("A is there");
+    Hand::Route(route).tally(&PLAIN, 100).assert_exactly(&[("B", 100)]);
+}
+
+#[test]
 fn a_report_that_is_too_old_counts_as_none() {
     let spec = PoolSpec::new().load_max_age_s(3_600.0);
     let pool = pointsman::Pool::with(PoolOptions::new().seed(5).spec(spec), equal(&["A", "B", "C"]))

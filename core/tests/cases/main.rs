@@ -8,6 +8,7 @@ mod concurrency;
 mod exclusion;
 mod loads;
 mod processes;
+mod reasons;
 mod round_robin;
 mod tags;
 mod updates;

@@ -95,3 +95,17 @@ fn fresh_pools_do_not_all_start_with_the_first_instance() {
         }
     }
 }
+
+#[test]
+fn a_picker_begins_at_the_turn_it_is_given_whatever_its_seed() {
+    for policy in [Policy::RoundRobin, Policy::WeightedRoundRobin] {
+        let pool = seeded(4, equal(&["a", "b", "c", "d", "e"]));
+        let route = plain_route(&pool, policy);
+        for seed in 0..50 {
+            for turn in 0..5 {
+                let first = route.picker_seeded(seed).start_at(turn).pick(&PLAIN).map(|pick| pick.index());
+                assert_eq!(first, Ok(turn as usize), "seed {seed}");
+            }
+        }
+    }
+}

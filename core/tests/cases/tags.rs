@@ -62,7 +62,7 @@ fn fallback_goes_through_ever_fewer_keys_in_order() {
         assert_eq!(only(&route, &request), takes("E2"));
         assert_eq!(route.pick(&request).map(|pick| pick.tier()), Ok(1));
     }
-    for route in any_policy(&pool, &[both.clone()]) {
+    for route in any_policy(&pool, std::slice::from_ref(&both)) {
         assert_eq!(only(&route, &request), Err(Reason::NoMatch));
     }
 }

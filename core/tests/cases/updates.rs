@@ -368,5 +368,6 @@ fn memory_stays_flat_however_many_updates_and_however_large_the_weights() {
     });
     let after = pool.status().bytes;
     assert!(after <= bytes + bytes / 4, "{after} bytes, at the start {bytes}");
-    assert!(after < 64 * 1024, "{after} bytes for ten instances");
+    // The table of `consistent_hash` has 65,537 slots of four bytes.
+    assert!(after < (64 + 257) * 1024, "{after} bytes for ten instances");
 }

@@ -153,7 +153,7 @@ impl Table {
         }
     }
 
-    /// Each member's exact share of draws by weight, in the order of ranks. No eligible member has less than one point.
+    /// Each member's exact share of draws by weight, in the order of ranks; positive for every eligible member.
     pub(crate) fn shares(&self, eligible: impl Fn(usize, Member) -> bool) -> Vec<f64> {
         let is_in: Vec<bool> =
             self.members().enumerate().map(|(rank, member)| eligible(rank, member)).collect();
@@ -161,7 +161,11 @@ impl Table {
         let heaviest = ranks().map(|rank| self.weight(rank)).fold(0.0, f64::max);
         // Relative to the heaviest, so that the sum stays finite.
         let total = compensated_sum(ranks().map(|rank| self.weight(rank) / heaviest));
-        let share = |rank| (self.weight(rank) / heaviest / total).max(2_f64.powi(-64));
+        let share = |rank| match self.weight(rank) / heaviest / total {
+            // So far below the heaviest that only its point is left.
+            0.0 => 2_f64.powi(-64),
+            share => share,
+        };
         (0..self.len()).map(|rank| if is_in[rank] { share(rank) } else { 0.0 }).collect()
     }
 

@@ -36,6 +36,7 @@ impl Picker {
     }
 
     /// Runs `take` with the engine's picker and the request.
+    #[inline]
     fn ask<R>(
         &self,
         py: Python<'_>,
@@ -44,8 +45,10 @@ impl Picker {
     ) -> PyResult<R> {
         let mut picker = self.take()?;
         let context = context::current(py, self.pool.get().context_tags)?;
-        let arguments = given.read()?;
-        arguments.with(context.as_ref().map(Bound::get), |request| take(&mut picker, request))
+        if given.is_plain() && context.is_none() {
+            return Ok(take(&mut picker, &pointsman::Request::new()));
+        }
+        given.ask(context.as_ref().map(Bound::get), |request| take(&mut picker, request))
     }
 }
 

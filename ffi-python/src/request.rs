@@ -18,9 +18,15 @@ impl<'py> Pairs<'py> {
     /// Of a mapping from keys to a value or several.
     pub(crate) fn of(mapping: &Bound<'py, PyAny>) -> PyResult<Self> {
         let mut pairs = Self::default();
+        pairs.read(mapping)?;
+        Ok(pairs)
+    }
+
+    #[inline]
+    fn read(&mut self, mapping: &Bound<'py, PyAny>) -> PyResult<()> {
         if let Ok(dict) = mapping.cast_exact::<PyDict>() {
             for (key, value) in dict.iter() {
-                pairs.add(&key, value)?;
+                self.add(key, value)?;
             }
         } else {
             let mapping = mapping.cast::<PyMapping>().map_err(|_| {
@@ -28,61 +34,64 @@ impl<'py> Pairs<'py> {
             })?;
             for item in mapping.items()?.iter() {
                 let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
-                pairs.add(&key, value)?;
+                self.add(key, value)?;
             }
         }
-        Ok(pairs)
-    }
-
-    fn of_optional(mapping: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
-        mapping.map_or_else(|| Ok(Self::default()), Self::of)
+        Ok(())
     }
 
     #[inline]
-    fn add(&mut self, key: &Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> PyResult<()> {
-        let Ok(key) = key.cast::<PyString>() else {
-            return Err(PyTypeError::new_err(format!("expected a str as the key of a tag, got {}", kind(key))));
-        };
-        let value = match value.cast_into::<PyString>() {
-            Ok(value) => {
-                self.0.push((key.clone(), value));
-                return Ok(());
-            }
-            Err(other) => other.into_inner(),
-        };
+    fn add(&mut self, key: Bound<'py, PyAny>, value: Bound<'py, PyAny>) -> PyResult<()> {
+        let key = key.cast_into::<PyString>().map_err(|other| {
+            let kind = kind(&other.into_inner());
+            PyTypeError::new_err(format!("expected a str as the key of a tag, got {kind}"))
+        })?;
+        match value.cast_into::<PyString>() {
+            Ok(value) => self.0.push((key, value)),
+            Err(other) => self.add_several(&key, &other.into_inner())?,
+        }
+        Ok(())
+    }
+
+    fn add_several(&mut self, key: &Bound<'py, PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
         let refuse =
             |value: &Bound<'py, PyAny>| {
                 let message = format!("expected a str or several as the value of tag {key:?}, got {}", kind(value));
                 PyTypeError::new_err(message)
             };
         if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
-            return Err(refuse(&value));
+            return Err(refuse(value));
         }
-        for one in value.try_iter().map_err(|_| refuse(&value))? {
+        for one in value.try_iter().map_err(|_| refuse(value))? {
             let one = one?.cast_into::<PyString>().map_err(|other| refuse(&other.into_inner()))?;
             self.0.push((key.clone(), one));
         }
         Ok(())
     }
 
-    #[inline]
     pub(crate) fn texts(&self) -> PyResult<Texts<'_>> {
         let mut texts = Texts::new();
+        self.put_texts(&mut texts)?;
+        Ok(texts)
+    }
+
+    #[inline]
+    fn put_texts<'a>(&'a self, texts: &mut Texts<'a>) -> PyResult<()> {
         for (key, value) in &self.0 {
             texts.push((key.to_str()?, value.to_str()?));
         }
-        Ok(texts)
+        Ok(())
     }
 }
 
-/// What a call says of the request.
+/// What a call says of the request. Filled in place: it is large, and a pick is short.
+#[derive(Default)]
 pub(crate) struct Arguments<'py> {
     tags: Pairs<'py>,
     require: Pairs<'py>,
     key: Option<Bound<'py, PyAny>>,
     exclude: SmallVec<[Bound<'py, PyString>; 4]>,
     prefer: Option<Bound<'py, PyString>>,
-    relax: bool,
 }
 
 /// The keyword arguments as they come.
@@ -105,36 +114,59 @@ impl<'a, 'py> Given<'a, 'py> {
             && self.prefer.is_none()
     }
 
-    /// Reads everything. Python code may run here, and nowhere after.
-    pub(crate) fn read(&self) -> PyResult<Arguments<'py>> {
-        let mut exclude = SmallVec::new();
-        if let Some(list) = self.exclude {
-            if is_text(list) {
-                return Err(PyTypeError::new_err("exclude: expected a collection of ids or instances, got a text"));
-            }
-            for one in list.try_iter()? {
-                exclude.push(id_of(&one?)?);
-            }
-        }
-        Ok(Arguments {
-            tags: Pairs::of_optional(self.tags)?,
-            require: Pairs::of_optional(self.require)?,
-            key: self.key.cloned(),
-            exclude,
-            prefer: self.prefer.map(id_of).transpose()?,
-            relax: self.relax,
-        })
-    }
-}
-
-impl Arguments<'_> {
     /// Runs `take` with the request. The tags of the context hold for the keys that the call does not give.
-    pub(crate) fn with<R>(
+    ///
+    /// Everything is read first: Python code may run then, and not while `take` does.
+    #[inline]
+    pub(crate) fn ask<R>(
         &self,
         context: Option<&TagSet>,
         take: impl FnOnce(&pointsman::Request<'_>) -> R,
     ) -> PyResult<R> {
-        let mut tags = self.tags.texts()?;
+        let mut arguments = Arguments::default();
+        if let Some(tags) = self.tags {
+            arguments.tags.read(tags)?;
+        }
+        if !self.is_tags_alone() {
+            arguments.read_rest(self)?;
+        }
+        arguments.with(self.relax, context, take)
+    }
+
+    fn is_tags_alone(&self) -> bool {
+        let Self { tags: _, require, key, exclude, prefer, relax: _ } = self;
+        require.is_none() && key.is_none() && exclude.is_none() && prefer.is_none()
+    }
+}
+
+impl<'py> Arguments<'py> {
+    fn read_rest(&mut self, given: &Given<'_, 'py>) -> PyResult<()> {
+        if let Some(require) = given.require {
+            self.require.read(require)?;
+        }
+        if let Some(list) = given.exclude {
+            if is_text(list) {
+                let message = "exclude: expected a collection of ids or instances, got a text";
+                return Err(PyTypeError::new_err(message));
+            }
+            for one in list.try_iter()? {
+                self.exclude.push(id_of(&one?)?);
+            }
+        }
+        self.key = given.key.cloned();
+        self.prefer = given.prefer.map(id_of).transpose()?;
+        Ok(())
+    }
+
+    #[inline]
+    fn with<R>(
+        &self,
+        relax: bool,
+        context: Option<&TagSet>,
+        take: impl FnOnce(&pointsman::Request<'_>) -> R,
+    ) -> PyResult<R> {
+        let mut tags = Texts::new();
+        self.tags.put_texts(&mut tags)?;
         if let Some(context) = context {
             let given = tags.len();
             for (key, value) in context.pairs() {
@@ -143,11 +175,13 @@ impl Arguments<'_> {
                 }
             }
         }
-        let require = self.require.texts()?;
-        let exclude = self.exclude.iter().map(|id| id.to_str());
-        let exclude = exclude.collect::<PyResult<SmallVec<[&str; 4]>>>()?;
-        let mut request =
-            pointsman::Request::new().tags(&tags).require(&require).exclude(&exclude).relax(self.relax);
+        let mut require = Texts::new();
+        self.require.put_texts(&mut require)?;
+        let mut exclude = SmallVec::<[&str; 4]>::new();
+        for id in &self.exclude {
+            exclude.push(id.to_str()?);
+        }
+        let mut request = pointsman::Request::new().tags(&tags).require(&require).exclude(&exclude).relax(relax);
         if let Some(key) = &self.key {
             request = request.key(bytes_of(key)?);
         }

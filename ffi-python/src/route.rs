@@ -43,6 +43,7 @@ impl Route {
     }
 
     /// Runs `take` with the engine's route and the request.
+    #[inline]
     fn ask<R>(
         &self,
         py: Python<'_>,
@@ -50,8 +51,7 @@ impl Route {
         take: impl FnOnce(&pointsman::Route, &pointsman::Request<'_>) -> R,
     ) -> PyResult<R> {
         let context = self.context(py)?;
-        let arguments = given.read()?;
-        arguments.with(context.as_ref().map(Bound::get), |request| take(&self.route, request))
+        given.ask(context.as_ref().map(Bound::get), |request| take(&self.route, request))
     }
 
     #[inline(never)]

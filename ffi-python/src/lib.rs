@@ -8,6 +8,7 @@ mod discovery;
 mod edit;
 mod errors;
 mod instance;
+mod lease;
 mod objects;
 mod pick;
 mod picker;
@@ -26,6 +27,8 @@ mod _pointsman {
     use crate::edit::Edit;
     #[pymodule_export]
     use crate::instance::Instance;
+    #[pymodule_export]
+    use crate::lease::Lease;
     #[pymodule_export]
     use crate::pick::Pick;
     #[pymodule_export]

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use crate::context;
 use crate::errors;
 use crate::instance::Instance;
+use crate::lease::Lease;
 use crate::pick::Pick;
 use crate::pool::Pool;
 use crate::request::Given;
@@ -99,6 +100,29 @@ impl Picker {
         let picked =
             self.ask(py, &given, |picker, request| picker.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
         picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+    }
+
+    /// Picks an instance and holds it until the request ends.
+    #[pyo3(
+        signature = (*, tags=None, require=None, key=None, exclude=None, prefer=None, relax=false),
+        text_signature = "($self, *, tags=None, require=None, key=None, exclude=(), prefer=None, relax=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn lease(
+        &self,
+        py: Python<'_>,
+        tags: Option<&Bound<'_, PyAny>>,
+        require: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        exclude: Option<&Bound<'_, PyAny>>,
+        prefer: Option<&Bound<'_, PyAny>>,
+        relax: bool,
+    ) -> PyResult<Py<Lease>> {
+        let given = Given { tags, require, key, exclude, prefer, relax };
+        match self.ask(py, &given, |picker, request| picker.lease(request))? {
+            Ok(lease) => Lease::of(py, self.pool.get(), lease),
+            Err(refused) => Err(errors::no_instance(py, refused)),
+        }
     }
 
     fn __reduce__(&self) -> PyResult<()> {

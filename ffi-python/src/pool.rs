@@ -217,6 +217,22 @@ impl Pool {
         self.engine.report_load(id_of(id)?.to_str()?, load).map_err(|error| errors::update(py, &error))
     }
 
+    /// Brings about what time has made due: ejections, returns and ramps. Returns for how many seconds there will be nothing
+    /// to do; ``None`` where only leases can bring something about.
+    ///
+    /// Call it from a timer, once a second say, and whenever ``tick_due`` is true.
+    fn tick(&self, py: Python<'_>) -> Option<f64> {
+        let (next, released) = py.detach(|| collecting(|| self.engine.tick()));
+        self.objects.drop_keys(py, released);
+        next.map(|next| next.as_secs_f64())
+    }
+
+    /// Whether an instance has reached its limit of consecutive failures since the last tick.
+    #[getter]
+    fn tick_due(&self) -> bool {
+        self.engine.tick_due()
+    }
+
     /// Compiles a route. It follows every later update.
     ///
     /// The name of a policy, or an object with the name and its options, takes ``tiers``, one that takes all instances unless

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::context::{self, TagSet};
 use crate::errors;
 use crate::instance::Instance;
+use crate::lease::Lease;
 use crate::objects::Key;
 use crate::pick::Pick;
 use crate::picker::Picker;
@@ -168,6 +169,29 @@ impl Route {
             Ok(picks.iter().map(|instance| pool.object(py, instance.user_data)).collect::<PyResult<Vec<_>>>())
         })?;
         PyList::new(py, picked.map_err(|refused| errors::no_instance(py, refused))??)
+    }
+
+    /// Picks an instance and holds it until the request ends.
+    #[pyo3(
+        signature = (*, tags=None, require=None, key=None, exclude=None, prefer=None, relax=false),
+        text_signature = "($self, *, tags=None, require=None, key=None, exclude=(), prefer=None, relax=False)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments")]
+    fn lease(
+        &self,
+        py: Python<'_>,
+        tags: Option<&Bound<'_, PyAny>>,
+        require: Option<&Bound<'_, PyAny>>,
+        key: Option<&Bound<'_, PyAny>>,
+        exclude: Option<&Bound<'_, PyAny>>,
+        prefer: Option<&Bound<'_, PyAny>>,
+        relax: bool,
+    ) -> PyResult<Py<Lease>> {
+        let given = Given { tags, require, key, exclude, prefer, relax };
+        match self.ask(py, &given, |route, request| route.lease(request))? {
+            Ok(lease) => Lease::of(py, self.pool.get(), lease),
+            Err(refused) => Err(errors::no_instance(py, refused)),
+        }
     }
 
     /// A hand for one thread, with its own generator. The same seed, updates and requests give the same picks.

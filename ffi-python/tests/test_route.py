@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 from pointsman import Instance, NoInstance, Pool, RouteError
 
-PLAIN = ["random", "weighted_random", "round_robin", "weighted_round_robin", "least_load"]
+POLICIES = ["random", "weighted_random", "round_robin", "weighted_round_robin"]
+# Shares that do not depend on load, at no load.
+IDLE = [*POLICIES, "least_load", "least_request", "power_of_two", "peak_ewma"]
 
 
-@pytest.mark.parametrize("policy", PLAIN)
+@pytest.mark.parametrize("policy", IDLE)
 def test_picks_follow_shares(policy: str, fleet: Callable[[], Pool]) -> None:
     route = fleet().route(policy, tiers=[{"match": ["version"]}, {}])
     for tags in ({}, {"version": "gray"}, {"version": "stable"}, {"version": ["gray", "next"]}, {"version": "none"}):
@@ -30,7 +32,7 @@ def test_picks_follow_shares(policy: str, fleet: Callable[[], Pool]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=12),
-    st.sampled_from(PLAIN[:4]),
+    st.sampled_from(POLICIES),
     st.one_of(st.none(), st.sampled_from("xyz")),
 )
 def test_any_fleet_is_picked_by_its_shares(

@@ -12,7 +12,7 @@
 
 from pointsman._context import current_tags, request_tags
 from pointsman._errors import FormatError, NoInstance, RouteError, UpdateError
-from pointsman._pointsman import Edit, Instance, Pick, Picker, Pool, Route
+from pointsman._pointsman import Edit, Instance, Lease, Pick, Picker, Pool, Route
 from pointsman._report import Ignored, Merged, Report
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "FormatError",
     "Ignored",
     "Instance",
+    "Lease",
     "Merged",
     "NoInstance",
     "Pick",

@@ -1,4 +1,4 @@
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
@@ -123,6 +123,9 @@ class Pool:
     def remove(self, id: str | Instance) -> None: ...
     def edit(self) -> Edit: ...
     def report_load(self, id: str | Instance, load: float) -> None: ...
+    def tick(self) -> float | None: ...
+    @property
+    def tick_due(self) -> bool: ...
     def route(
         self, policy: _Spec, *, tiers: Iterable[Mapping[str, Any]] | None = None, counters: bool = False
     ) -> Route: ...
@@ -157,6 +160,16 @@ class Route:
         prefer: str | Instance | None = None,
         relax: bool = False,
     ) -> Pick: ...
+    def lease(
+        self,
+        *,
+        tags: _Tags | None = None,
+        require: _Tags | None = None,
+        key: str | bytes | None = None,
+        exclude: Collection[str | Instance] | None = (),
+        prefer: str | Instance | None = None,
+        relax: bool = False,
+    ) -> Lease: ...
     def pick_many(
         self,
         n: int,
@@ -217,6 +230,27 @@ class Pick:
     def relaxed(self) -> bool: ...
 
 @final
+class Lease(Pick):
+    def done(self, ok: bool | None = True, latency: float | None = None) -> None: ...
+    def __enter__(self) -> Lease: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+        /,
+    ) -> None: ...
+    def __aenter__(self) -> Awaitable[Lease]: ...
+    def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+        /,
+    ) -> Awaitable[None]: ...
+    def __reduce__(self) -> Any: ...
+
+@final
 class Picker:
     def pick(
         self,
@@ -238,4 +272,14 @@ class Picker:
         prefer: str | Instance | None = None,
         relax: bool = False,
     ) -> Pick: ...
+    def lease(
+        self,
+        *,
+        tags: _Tags | None = None,
+        require: _Tags | None = None,
+        key: str | bytes | None = None,
+        exclude: Collection[str | Instance] | None = (),
+        prefer: str | Instance | None = None,
+        relax: bool = False,
+    ) -> Lease: ...
     def __reduce__(self) -> Any: ...

@@ -66,7 +66,7 @@ impl Lease {
     ///
     /// ``latency`` in seconds, best the time to the first byte of the response; unless given, the time since the lease was
     /// taken.
-    #[pyo3(signature = (ok=Some(true), latency=None))]
+    #[pyo3(signature = (ok=Some(true), latency=None), text_signature = "($self, ok=True, latency=None)")]
     fn done(&self, ok: Option<bool>, latency: Option<f64>) -> PyResult<()> {
         let outcome = match ok {
             Some(true) => Outcome::Success,

@@ -9,7 +9,7 @@ import pytest
 
 from pointsman import Instance, NoInstance, Pool
 
-EJECTION = {"ejection": {"consecutive_failures": 1, "max_percent": 100}}
+EJECTION = {"ejection": {"consecutive_failures": 1, "max_ejection_percent": 100}}
 
 
 def in_flight(pool: Pool) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import check_shares
 
+from conftest import check_shares
 from pointsman import FormatError, Instance, NoInstance, Pool, RouteError, UpdateError
 
 
@@ -218,7 +218,7 @@ def test_discovery_documents() -> None:
 def test_pools_and_routes_say_what_to_pickle_instead(fleet: Callable[[], Pool]) -> None:
     pool = fleet()
     for value in (pool, pool.route("random"), pool.route("random").picker()):
-        with pytest.raises(TypeError, match="cannot be pickled.*(list|seed)"):
+        with pytest.raises(TypeError, match=r"cannot be pickled.*(list|seed)"):
             pickle.dumps(value)
     again = Pool(pickle.loads(pickle.dumps(list(pool))))
     assert list(again) == list(pool)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import check_shares
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import check_shares
 from pointsman import Instance, NoInstance, Pool, RouteError
 
 POLICIES = ["random", "weighted_random", "round_robin", "weighted_round_robin"]
@@ -35,9 +35,7 @@ def test_picks_follow_shares(policy: str, fleet: Callable[[], Pool]) -> None:
     st.sampled_from(POLICIES),
     st.one_of(st.none(), st.sampled_from("xyz")),
 )
-def test_any_fleet_is_picked_by_its_shares(
-    fleet: list[tuple[int, str, bool]], policy: str, version: str | None
-) -> None:
+def test_any_fleet_is_picked_by_its_shares(fleet: list[tuple[int, str, bool]], policy: str, version: str | None) -> None:
     pool = Pool(
         Instance(str(at), weight=weight, tags={"version": tag}, healthy=healthy)
         for at, (weight, tag, healthy) in enumerate(fleet)
@@ -136,7 +134,7 @@ def test_reasons() -> None:
 
 def test_pick_distinct(fleet: Callable[[], Pool]) -> None:
     route = fleet().route("weighted_random")
-    firsts = Counter()
+    firsts: Counter[str] = Counter()
     for _ in range(3_000):
         several = route.pick_distinct(2)
         assert len(set(several)) == 2
@@ -228,7 +226,7 @@ def test_specs(fleet: Callable[[], Pool]) -> None:
         (("weighted_randomly",), "policy"),
         (({"policy": "random"},), "tiers"),
         (({"policy": "random", "tiers": [{"zones": "a"}]},), "tiers[0].zones"),
-        (("{",), "."),
+        (('{"policy": "random"} {}',), "."),
     ],
 )
 def test_refused_specs_name_the_place(arguments: tuple[Any], path: str, fleet: Callable[[], Pool]) -> None:

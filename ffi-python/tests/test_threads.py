@@ -92,8 +92,9 @@ def test_picks_and_updates_with_destructors_that_pick() -> None:
         run(SECONDS, *[pick] * 5, *[pick_more] * 3, replace, edit)
     finally:
         sys.setswitchinterval(interval)
-    pool.replace([])
+    pool.replace([Instance("last")])
     gc.collect()
+    pool.tick()
     assert pool.status()["retired"] == 0
 
 
@@ -152,7 +153,12 @@ def test_a_picker_used_by_two_threads_at_once() -> None:
 def test_a_large_batch_lets_other_threads_run() -> None:
     route = Pool(Instance(str(id)) for id in range(100)).route("weighted_random")
     longest, last, stop = 0.0, time.perf_counter(), threading.Event()
-    thread = threading.Thread(target=lambda: (route.pick_many(3_000_000), stop.set()))
+
+    def batch() -> None:
+        route.pick_many(3_000_000)
+        stop.set()
+
+    thread = threading.Thread(target=batch)
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-4)
     ticks = 0

@@ -42,10 +42,7 @@ class request_tags:
     """
 
     def __init__(self, tags: _Tags) -> None:
-        self._tags = {
-            key: value if value is None or isinstance(value, str) else tuple(value)
-            for key, value in tags.items()
-        }
+        self._tags = {key: value if value is None or isinstance(value, str) else tuple(value) for key, value in tags.items()}
         # Refuses wrong types here and not at the block.
         _pointsman.TagSet({key: value for key, value in self._tags.items() if value is not None})
         self._open: list[_Frame] = []

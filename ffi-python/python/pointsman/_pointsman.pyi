@@ -2,7 +2,21 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from types import TracebackType
 from typing import Any, Literal, TypeAlias, final
 
+from typing_extensions import disjoint_base
+
 from pointsman._report import Report
+
+__all__ = [
+    "Edit",
+    "Instance",
+    "Lease",
+    "Pick",
+    "Picker",
+    "Pool",
+    "Route",
+    "TagSet",
+    "use_context",
+]
 
 _Tags: TypeAlias = Mapping[str, str | Iterable[str]]
 _Spec: TypeAlias = str | Mapping[str, Any]
@@ -126,9 +140,7 @@ class Pool:
     def tick(self) -> float | None: ...
     @property
     def tick_due(self) -> bool: ...
-    def route(
-        self, policy: _Spec, *, tiers: Iterable[Mapping[str, Any]] | None = None, counters: bool = False
-    ) -> Route: ...
+    def route(self, policy: _Spec, *, tiers: Iterable[Mapping[str, Any]] | None = None, counters: bool = False) -> Route: ...
     @property
     def version(self) -> int: ...
     def status(self) -> dict[str, Any]: ...
@@ -217,6 +229,7 @@ class Route:
     def pool(self) -> Pool: ...
     def __reduce__(self) -> Any: ...
 
+@disjoint_base
 class Pick:
     @property
     def instance(self) -> Instance: ...

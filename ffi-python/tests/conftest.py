@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import functools
 import math
+import pathlib
+import subprocess
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
@@ -33,3 +37,41 @@ def fleet() -> Callable[[], Pool]:
         )
 
     return make
+
+
+class Backend:
+    """A server in a process of its own."""
+
+    def __init__(self, name: str, *options: str) -> None:
+        script = pathlib.Path(__file__).with_name("backend.py")
+        self.name = name
+        self.process = subprocess.Popen(
+            [sys.executable, str(script), name, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    @functools.cached_property
+    def address(self) -> str:
+        assert self.process.stdout is not None
+        return f"127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., list[Backend]]]:
+    started: list[Backend] = []
+
+    def start(*names: str, options: tuple[str, ...] = ()) -> list[Backend]:
+        backends = [Backend(name, *options) for name in names]
+        started.extend(backends)
+        for backend in backends:
+            assert backend.address
+        return backends
+
+    yield start
+    for backend in started:
+        backend.stop()

@@ -1,7 +1,7 @@
 """Feeds: tasks of asyncio that keep a pool up to date from a file, an URL or any source.
 
-A feed fetches a list, hands it to the pool, and ticks the pool meanwhile. When a fetch fails or the pool refuses the list, the
-last good one stays in force, and the feed says since when.
+A feed fetches a list, hands it to the pool, and ticks the pool meanwhile. When a fetch fails or the pool refuses the list,
+the last good one stays in force, and the feed says since when.
 
 >>> import asyncio
 >>> from pointsman import Instance, Pool

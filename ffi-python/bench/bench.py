@@ -114,7 +114,7 @@ def _choices(choices: Callable[..., object], population: list[str], cumulative: 
     begin = pyperf.perf_counter()
     for _ in repeat:
         choices(population, cum_weights=cumulative)
-    return (pyperf.perf_counter() - begin) / loops * 1e9
+    return float(pyperf.perf_counter() - begin) / loops * 1e9
 
 
 def _tags(pick: Callable[..., object], loops: int) -> float:
@@ -122,7 +122,7 @@ def _tags(pick: Callable[..., object], loops: int) -> float:
     begin = pyperf.perf_counter()
     for _ in repeat:
         pick(tags={"version": "gray"})
-    return (pyperf.perf_counter() - begin) / loops * 1e9
+    return float(pyperf.perf_counter() - begin) / loops * 1e9
 
 
 def _threads(call: Callable[[], object], threads: int, calls: int = 400_000) -> float:

@@ -26,8 +26,7 @@ pub(crate) fn options(
     options.service = service.map(str::to_owned);
     options.port = port.map(port_of).transpose()?;
     options.load_key = load_key.map(str::to_owned);
-    options.address_family =
-        address_family.map(str::parse::<AddressFamily>).transpose().map_err(refused)?;
+    options.address_family = address_family.map(str::parse::<AddressFamily>).transpose().map_err(refused)?;
     Ok(options)
 }
 

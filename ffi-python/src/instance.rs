@@ -79,8 +79,7 @@ impl Instance {
         max_in_flight: Option<i64>,
         user_data: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let mut inner =
-            pointsman::Instance::new(address).weight(weight).healthy(healthy).enabled(enabled);
+        let mut inner = pointsman::Instance::new(address).weight(weight).healthy(healthy).enabled(enabled);
         if let Some(id) = id {
             inner = inner.id(id);
         }
@@ -176,10 +175,9 @@ impl Instance {
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> Py<PyAny> {
         let py = other.py();
         match other.cast::<Self>() {
-            Ok(other) => (self.inner == other.get().inner).into_pyobject(py).map_or_else(
-                |never| match never {},
-                |same| same.to_owned().into_any().unbind(),
-            ),
+            Ok(other) => (self.inner == other.get().inner)
+                .into_pyobject(py)
+                .map_or_else(|never| match never {}, |same| same.to_owned().into_any().unbind()),
             Err(_) => py.NotImplemented(),
         }
     }

@@ -105,7 +105,9 @@ impl Lease {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Lease cannot be pickled, it counts in a live Pool; send lease.instance instead"))
+        Err(PyTypeError::new_err(
+            "a Lease cannot be pickled, it counts in a live Pool; send lease.instance instead",
+        ))
     }
 }
 

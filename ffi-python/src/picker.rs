@@ -97,8 +97,8 @@ impl Picker {
     ) -> PyResult<Pick> {
         let given = Given { tags, require, key, exclude, prefer, relax };
         let pool = self.pool.get();
-        let picked =
-            self.ask(py, &given, |picker, request| picker.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
+        let picked = self
+            .ask(py, &given, |picker, request| picker.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
         picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
     }
 
@@ -126,7 +126,9 @@ impl Picker {
     }
 
     fn __reduce__(&self) -> PyResult<()> {
-        Err(PyTypeError::new_err("a Picker cannot be pickled, it belongs to a live Pool; send its seed instead"))
+        Err(PyTypeError::new_err(
+            "a Picker cannot be pickled, it belongs to a live Pool; send its seed instead",
+        ))
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {

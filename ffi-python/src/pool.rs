@@ -34,6 +34,7 @@ pub(crate) struct Pool {
     pub(crate) objects: Objects,
     pub(crate) turn: Turn,
     pub(crate) context_tags: bool,
+    pub(crate) seeded: bool,
 }
 
 /// What a pool is made with besides its instances.
@@ -46,7 +47,11 @@ pub(crate) struct Settings<'a, 'py> {
 }
 
 impl Pool {
-    pub(crate) fn new(py: Python<'_>, list: Vec<Py<Instance>>, settings: &Settings<'_, '_>) -> PyResult<Self> {
+    pub(crate) fn new(
+        py: Python<'_>,
+        list: Vec<Py<Instance>>,
+        settings: &Settings<'_, '_>,
+    ) -> PyResult<Self> {
         let mut spec = match settings.spec {
             Some(spec) => pointsman::PoolSpec::from_json(&json_of(spec)?),
             None => Ok(pointsman::PoolSpec::new()),
@@ -70,7 +75,8 @@ impl Pool {
         let (made, _) = py.detach(|| collecting(|| pointsman::Pool::with(options, list)));
         match made {
             Ok(engine) => {
-                Ok(Self { engine, objects, turn: Turn::default(), context_tags: settings.context_tags })
+                let (context_tags, seeded) = (settings.context_tags, settings.seed.is_some());
+                Ok(Self { engine, objects, turn: Turn::default(), context_tags, seeded })
             }
             Err(error) => Err(match error.downcast::<pointsman::UpdateError>() {
                 Ok(error) => errors::update(py, &error),
@@ -256,6 +262,12 @@ impl Pool {
         let pool = slf.get();
         let route = py.detach(|| spec.and_then(|spec| pool.engine.route(spec)));
         Ok(Route::new(route.map_err(|error| errors::route(py, &error))?, slf))
+    }
+
+    /// Whether its routes read ``request_tags``.
+    #[getter]
+    fn context_tags(&self) -> bool {
+        self.context_tags
     }
 
     /// 1 at creation, one more for each update that changed the list.

@@ -54,11 +54,11 @@ impl<'py> Pairs<'py> {
     }
 
     fn add_several(&mut self, key: &Bound<'py, PyString>, value: &Bound<'py, PyAny>) -> PyResult<()> {
-        let refuse =
-            |value: &Bound<'py, PyAny>| {
-                let message = format!("expected a str or several as the value of tag {key:?}, got {}", kind(value));
-                PyTypeError::new_err(message)
-            };
+        let refuse = |value: &Bound<'py, PyAny>| {
+            let message =
+                format!("expected a str or several as the value of tag {key:?}, got {}", kind(value));
+            PyTypeError::new_err(message)
+        };
         if value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>() {
             return Err(refuse(value));
         }
@@ -181,7 +181,8 @@ impl<'py> Arguments<'py> {
         for id in &self.exclude {
             exclude.push(id.to_str()?);
         }
-        let mut request = pointsman::Request::new().tags(&tags).require(&require).exclude(&exclude).relax(relax);
+        let mut request =
+            pointsman::Request::new().tags(&tags).require(&require).exclude(&exclude).relax(relax);
         if let Some(key) = &self.key {
             request = request.key(bytes_of(key)?);
         }

@@ -111,8 +111,8 @@ impl Route {
     ) -> PyResult<Pick> {
         let given = Given { tags, require, key, exclude, prefer, relax };
         let pool = self.pool.get();
-        let picked = self
-            .ask(py, &given, |route, request| route.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
+        let picked =
+            self.ask(py, &given, |route, request| route.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
         picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
     }
 
@@ -134,9 +134,11 @@ impl Route {
         let pool = self.pool.get();
         let hold = pool.objects.hold(py);
         let keys = self.ask(py, &given, |route, request| {
-            let pick = |_| route.pick(request).map(|pick| pick.instance().user_data);
-            let run = || (0..n).map(pick).collect::<Result<Vec<Key>, _>>();
-            if n > BATCH { py.detach(run) } else { run() }
+            if n > BATCH {
+                py.detach(|| keys(route, request, n, !pool.seeded))
+            } else {
+                keys(route, request, n, false)
+            }
         })?;
         let keys = keys.map_err(|refused| errors::no_instance(py, refused))?;
         let objects = pool.objects.get_all(py, &keys).ok_or_else(errors::cleared)?;
@@ -282,6 +284,29 @@ impl Route {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         visit.call(&self.pool)
     }
+}
+
+/// Picks `n` times. Draws that depend on nothing but the list may come from a generator of their own, which is faster.
+fn keys(
+    route: &pointsman::Route,
+    request: &pointsman::Request<'_>,
+    n: usize,
+    own_draws: bool,
+) -> Result<Vec<Key>, pointsman::NoInstance> {
+    let mut keys = Vec::with_capacity(n);
+    if own_draws
+        && matches!(route.spec().policy, pointsman::Policy::Random | pointsman::Policy::WeightedRandom)
+    {
+        let mut picker = route.picker();
+        for _ in 0..n {
+            keys.push(picker.pick(request)?.instance().user_data);
+        }
+    } else {
+        for _ in 0..n {
+            keys.push(route.pick(request)?.instance().user_data);
+        }
+    }
+    Ok(keys)
 }
 
 fn count(number: i64) -> PyResult<usize> {

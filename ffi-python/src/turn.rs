@@ -19,7 +19,8 @@ impl Turn {
         loop {
             let holder = self.process.load(Ordering::Relaxed);
             // Acquire pairs with the release in `drop`.
-            let taken = || self.process.compare_exchange(holder, process, Ordering::Acquire, Ordering::Relaxed);
+            let taken =
+                || self.process.compare_exchange(holder, process, Ordering::Acquire, Ordering::Relaxed);
             if holder != process && taken().is_ok() {
                 return Taken(self);
             }

@@ -32,8 +32,14 @@ struct Put {
 }
 
 impl Put {
-    fn new(py: Python<'_>, pool: &Pool, object: &Py<Instance>, current: Option<(Key, &Py<Instance>)>) -> Self {
-        let same_as = current.filter(|(_, other)| object.get().is_no_news(py, other.get())).map(|(key, _)| key);
+    fn new(
+        py: Python<'_>,
+        pool: &Pool,
+        object: &Py<Instance>,
+        current: Option<(Key, &Py<Instance>)>,
+    ) -> Self {
+        let same_as =
+            current.filter(|(_, other)| object.get().is_no_news(py, other.get())).map(|(key, _)| key);
         let fresh = pool.objects.put(py, object.clone_ref(py));
         Self { instance: object.get().inner.clone(), fresh, same_as }
     }
@@ -171,7 +177,8 @@ impl Plan {
 
     /// The outcome, unless the pool was changed meanwhile; and the keys that were not taken.
     fn commit(&self, pool: &Pool) -> (Option<Result<u64, pointsman::UpdateError>>, Vec<Key>) {
-        let puts = || self.steps.iter().filter_map(|step| if let Step::Put(put) = step { Some(put) } else { None });
+        let puts =
+            || self.steps.iter().filter_map(|step| if let Step::Put(put) = step { Some(put) } else { None });
         let _turn = pool.turn.take();
         if self.seen.iter().any(|(id, key)| key_of(pool, id) != *key) {
             return (None, puts().map(|put| put.fresh).collect());

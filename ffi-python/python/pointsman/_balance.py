@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pointsman import Instance, Lease, Route
+from pointsman import Instance, Lease, Route, current_tags
 
 # RFC 9110, section 9.2.2.
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
@@ -119,6 +119,12 @@ class Rules:
         key = headers.get(self.key_header) if self.key_header else None
         return {"tags": tags or None, "key": key or None}
 
+    def passed_on(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """Headers for the tags of the context that the request does not carry itself, for the hop behind the instance."""
+        context = current_tags() if self.tag_headers and self.route.pool.context_tags else {}
+        wanted = ((header, context.get(tag)) for header, tag in self.tag_headers.items() if header not in headers)
+        return {header: value for header, value in wanted if isinstance(value, str)}
+
 
 @dataclass
 class Tries:
@@ -185,3 +191,19 @@ def split_address(address: str) -> tuple[str, int | None]:
     if not host or (port and not port.isdigit()):
         raise ValueError(f"address {address!r} is not host:port")
     return host, int(port) if port else None
+
+
+def any_httpx(what: str, extra: str) -> Any:
+    """``httpx``, or its successor where that alone is installed."""
+    try:
+        import httpx
+
+        return httpx
+    except ImportError:
+        pass
+    try:
+        import httpx2
+
+        return httpx2
+    except ImportError as error:
+        raise ImportError(f"{what} needs httpx: pip install 'pointsman[{extra}]'") from error

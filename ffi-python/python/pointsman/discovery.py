@@ -31,6 +31,7 @@ from types import TracebackType
 from typing import Any
 
 from pointsman import Instance, Pool, Report
+from pointsman._balance import any_httpx
 
 __all__ = ["Feed", "poll", "poll_http", "watch_file"]
 
@@ -172,7 +173,7 @@ def poll_http(
     _check(interval, jitter)
     own = client is None
     if own:
-        client = _httpx().AsyncClient(timeout=timeout)
+        client = any_httpx("poll_http", "discovery").AsyncClient(timeout=timeout)
     seen: dict[str, str] = {}
 
     async def fetch() -> bytes | None:
@@ -252,18 +253,3 @@ def _check(interval: float, jitter: float) -> None:
         raise ValueError(f"interval is {interval}, must be above 0")
     if not 0 <= jitter <= 1:
         raise ValueError(f"jitter is {jitter}, must be between 0 and 1")
-
-
-def _httpx() -> Any:
-    try:
-        import httpx
-
-        return httpx
-    except ImportError:
-        pass
-    try:
-        import httpx2
-
-        return httpx2
-    except ImportError as error:
-        raise ImportError("poll_http needs httpx: pip install 'pointsman[discovery]'") from error

@@ -18,6 +18,10 @@ and redirects stay those of the logical host, unless ``host_header="instance"``.
 - ``deadline``: seconds for all tries up to the response headers.
 - ``transport_options``: for the transport of each instance, ``{"limits": httpx.Limits(...)}`` say; limits are per instance.
 
+Tags of ``pointsman.request_tags`` are sent on as the headers of ``tag_headers`` that the request has not got itself. A
+request may bring arguments of its pick as ``extensions={"pointsman": {"tags": …, "key": …}}``; the response has the lease
+there.
+
 An instance's latency is the time to the response headers, its lease lasts until the body ends. Where there is no instance,
 the error is both ``pointsman.NoInstance`` and the client's own ``ConnectError``.
 """
@@ -156,6 +160,7 @@ class _Request:
         host, port = host_and_port[0], host_and_port[1] or request.url.port
         url = request.url.copy_with(host=host, port=port)
         headers = request.headers.copy()
+        headers.update(self.balancer.rules.passed_on(headers))
         extensions = {key: value for key, value in request.extensions.items() if key != "pointsman"}
         if self.balancer.rules.host_header == "instance":
             headers["host"] = url.netloc.decode("ascii")
@@ -313,7 +318,10 @@ class Transport(_Base):
             again = asked.tries.again(unsent=False) if response.status_code in UNSERVED else None
             if again is None:
                 return lib.Response(
-                    response.status_code, headers=response.headers, stream=body, extensions=response.extensions
+                    response.status_code,
+                    headers=response.headers,
+                    stream=body,
+                    extensions={**response.extensions, "pointsman": lease},
                 )
             body.close()
             lease = again
@@ -389,7 +397,10 @@ class AsyncTransport(_AsyncBase):
             again = asked.tries.again(unsent=False) if response.status_code in UNSERVED else None
             if again is None:
                 return lib.Response(
-                    response.status_code, headers=response.headers, stream=body, extensions=response.extensions
+                    response.status_code,
+                    headers=response.headers,
+                    stream=body,
+                    extensions={**response.extensions, "pointsman": lease},
                 )
             await body.aclose()
             lease = again

@@ -3,12 +3,14 @@ from __future__ import annotations
 import functools
 import math
 import pathlib
+import ssl
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 import pytest
+import trustme
 
 from pointsman import Instance, Pool
 
@@ -75,3 +77,14 @@ def start() -> Iterator[Callable[..., list[Backend]]]:
     yield start
     for backend in started:
         backend.stop()
+
+
+@pytest.fixture
+def certificate(tmp_path: pathlib.Path) -> tuple[ssl.SSLContext, str]:
+    """A context that trusts the server's certificate, for the name orders, and the file of that."""
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+    authority.issue_cert("orders").private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "server.pem"))
+    context = ssl.create_default_context()
+    authority.configure_trust(context)
+    return context, str(tmp_path / "server.pem")

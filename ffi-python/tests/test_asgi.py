@@ -75,7 +75,7 @@ async def test_shares_and_tags(start: Start, proxy: Callable[..., Proxy]) -> Non
             "explain_path": "/-/pointsman",
         },
     )
-    responses = await ask_many(one.url, 2_000)
+    responses = await ask_many(one.url, 1_000)
     check_shares((Instance(response.json()["name"]) for response in responses), {"a": 0.75, "b": 0.25})
     name, tier, version = responses[0].headers["x-pointsman"].split("; ")
     assert (name, tier, version) == (responses[0].json()["name"], "0", "1")

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import pathlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -244,20 +243,6 @@ def test_the_deadline_spans_all_tries(lib: Any, start: Start) -> None:
         with pytest.raises(lib.TimeoutException):
             client.get("http://orders/")
         assert 0.5 < time.monotonic() - began < 3
-
-
-@pytest.fixture
-def certificate(tmp_path: pathlib.Path) -> Iterator[tuple[Any, str]]:
-    import ssl
-
-    import trustme
-
-    authority = trustme.CA()
-    file = tmp_path / "server.pem"
-    authority.issue_cert("orders").private_key_and_cert_chain_pem.write_to_path(str(file))
-    context = ssl.create_default_context()
-    authority.configure_trust(context)
-    yield context, str(file)
 
 
 def test_tls_checks_the_logical_name(lib: Any, start: Start, certificate: tuple[Any, str]) -> None:

@@ -145,10 +145,22 @@ impl Set {
         }
     }
 
-    /// The form of the rotation, or the algorithm of the hashing, that is in use.
-    pub(crate) fn form(&self) -> Option<&'static str> {
+    /// Whether the policy hashes keys.
+    pub(crate) fn hashes(&self) -> bool {
+        matches!(self.plan, Plan::ConsistentHash(_))
+    }
+
+    /// The form of the rotation, where it is one.
+    pub(crate) fn rotation(&self) -> Option<&'static str> {
         match &self.plan {
             Plan::Rotation(rotation) => Some(rotation.form().as_str()),
+            _ => None,
+        }
+    }
+
+    /// The algorithm of the hashing that is in use, where it is one.
+    pub(crate) fn hashing(&self) -> Option<&'static str> {
+        match &self.plan {
             Plan::ConsistentHash(hashing) => Some(hashing.algorithm()),
             _ => None,
         }

@@ -205,10 +205,10 @@ fn a_request_without_a_key_is_drawn_by_weight_and_says_so() {
 fn a_set_too_large_for_its_slots_is_compiled_as_maglev_and_says_so() {
     let pool = Pool::new(instances(40)).expect("valid");
     let route = route_with(&pool, ConsistentHash::new().slots(1_009));
-    assert_eq!(route.explain(&Request::new().key(b"k")).branches[0].tiers[0].form, Some("maglev"));
+    assert_eq!(route.explain(&Request::new().key(b"k")).branches[0].tiers[0].hashing, Some("maglev"));
     assert_eq!(pool.status().maglev_instead, 1);
     pool.replace(instances(30)).expect("accepted");
-    assert_eq!(route.explain(&Request::new().key(b"k")).branches[0].tiers[0].form, Some("rendezvous"));
+    assert_eq!(route.explain(&Request::new().key(b"k")).branches[0].tiers[0].hashing, Some("rendezvous"));
     assert_eq!(pool.status().maglev_instead, 0);
 }
 

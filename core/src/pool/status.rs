@@ -71,7 +71,7 @@ impl Core {
         let available = |at| (roster.usable.word(at) & roster.up.word(at)).count_ones() as usize;
         let replaced = |route: &Arc<CompiledRoute>| match &route.spec.policy {
             Policy::ConsistentHash(options) if options.algorithm == Algorithm::Rendezvous => {
-                route.groups().filter(|group| group.set.form() == Some("maglev")).count()
+                route.groups().filter(|group| group.set.hashing() == Some("maglev")).count()
             }
             _ => 0,
         };

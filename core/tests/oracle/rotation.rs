@@ -12,8 +12,7 @@ pub(crate) fn cycle(weights: &[u64]) -> Vec<usize> {
     };
     (1..=total)
         .map(|turn| {
-            let released =
-                (0..weights.len()).filter(|at| first_turn(weights[*at], counts[*at], 1) <= turn);
+            let released = (0..weights.len()).filter(|at| first_turn(weights[*at], counts[*at], 1) <= turn);
             let next = released.min_by_key(|at| (first_turn(weights[*at], counts[*at], unit - 1), *at));
             let next = next.expect("somebody is released in every turn");
             counts[next] += 1;

@@ -31,8 +31,17 @@ pub(crate) struct Ask {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Outcome {
     /// By position in the list.
-    Pick { index: usize, tier: usize, branch: usize, relaxed: bool },
-    Refused { reason: Reason, tier: usize, branch: usize },
+    Pick {
+        index: usize,
+        tier: usize,
+        branch: usize,
+        relaxed: bool,
+    },
+    Refused {
+        reason: Reason,
+        tier: usize,
+        branch: usize,
+    },
 }
 
 /// Everything that can come of a request, with its probability.
@@ -91,7 +100,7 @@ impl Question<'_> {
                     end += part;
                     point < end
                 });
-                let last = || parts().filter(|(_, part)| *part > 0.0).last();
+                let last = || parts().rfind(|(_, part)| *part > 0.0);
                 vec![(hit.or_else(last).map_or(0, |(at, _)| at), 1.0)]
             }
             _ => parts().filter(|(_, part)| *part > 0.0).collect(),
@@ -195,7 +204,8 @@ impl Question<'_> {
         let available = all(&members, &is_available);
         let meets = |instance: &Instance| has_each(instance, &self.ask.require);
         let is_excluded = |instance: &Instance| self.ask.exclude.iter().any(|id| **id == *instance.id);
-        let mut eligible = all(&available, &|instance| meets(instance) && !(exclude && is_excluded(instance)));
+        let mut eligible =
+            all(&available, &|instance| meets(instance) && !(exclude && is_excluded(instance)));
         eligible.retain(|index| !self.drawn.contains(index));
         let is_drained = |index: &usize| list[*index].weight == 0.0;
         let enough = available.len() >= tier.min_available.max(1) as usize
@@ -258,7 +268,7 @@ fn has_pair(instance: &Instance, key: &str, value: &str) -> bool {
 
 /// For every key, one of its values.
 fn has_each(instance: &Instance, pairs: &[(String, String)]) -> bool {
-    pairs.iter().all(|(key, _)| {
-        pairs.iter().any(|(other, value)| other == key && has_pair(instance, key, value))
-    })
+    pairs
+        .iter()
+        .all(|(key, _)| pairs.iter().any(|(other, value)| other == key && has_pair(instance, key, value)))
 }

@@ -9,7 +9,8 @@ use crate::common::{Hand, PLAIN, plain_route};
 use crate::oracle::rotation::{cycle, prefix_deviation, window_deviation};
 
 fn pool(weights: impl IntoIterator<Item = f64>) -> Pool {
-    let list = weights.into_iter().enumerate().map(|(at, weight)| Instance::new(format!("i{at}")).weight(weight));
+    let list =
+        weights.into_iter().enumerate().map(|(at, weight)| Instance::new(format!("i{at}")).weight(weight));
     Pool::with(PoolOptions::new().seed(1), list).expect("good weights")
 }
 
@@ -39,9 +40,9 @@ proptest! {
         let unit = 2 * weights.len() as u64 - 2;
         for mut hand in Hand::both_at(&route, 0) {
             let turns = turns(&mut hand, 2 * total);
-            for member in 0..weights.len() {
+            for (member, weight) in weights.iter().enumerate() {
                 let count = turns[..total as usize].iter().filter(|at| **at == member).count();
-                prop_assert_eq!(count as u64, weights[member]);
+                prop_assert_eq!(count as u64, *weight);
             }
             prop_assert_eq!(&turns[..total as usize], &turns[total as usize..]);
             prop_assert!(prefix_deviation(&weights, &turns) * unit <= total * (unit - 1));

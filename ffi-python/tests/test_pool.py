@@ -125,9 +125,20 @@ def test_a_bad_weight_is_refused_and_the_list_before_stays(weight: float) -> Non
         Pool([Instance("a", weight=weight)])
 
 
-def test_weight_zero_is_not_a_missing_weight() -> None:
-    route = Pool([Instance("a", weight=0), Instance("b", weight=1)]).route("weighted_random")
+@pytest.mark.parametrize(
+    "policy", ["random", "weighted_random", "round_robin", "weighted_round_robin", "least_request", "peak_ewma"]
+)
+def test_weight_zero_is_not_a_missing_weight(policy: str) -> None:
+    route = Pool([Instance("a", weight=0), Instance("b", weight=1)]).route(policy)
     assert {pick.id for pick in route.pick_many(10_000)} == {"b"}
+
+
+@pytest.mark.parametrize("tags", [{"a": None}, {None: "a"}, {"a": ["b", None]}, {"a": "\ud800"}])
+def test_a_tag_that_is_no_text_is_refused_and_the_list_stays(tags: Any) -> None:
+    pool = Pool([Instance("a")])
+    with pytest.raises((TypeError, UnicodeEncodeError)):
+        pool.replace([Instance("b", tags=tags)])
+    assert [instance.id for instance in pool] == ["a"]
 
 
 def test_a_weight_that_is_text_is_a_type_error() -> None:

@@ -162,7 +162,7 @@ def _restored(response: requests.Response, request: requests.PreparedRequest) ->
     """The response as if it had come from the logical host."""
     response.request, response.url = request, request.url or ""
     response.cookies = RequestsCookieJar()
-    extract_cookies_to_jar(response.cookies, request, response.raw)  # type: ignore[no-untyped-call]
+    extract_cookies_to_jar(response.cookies, request, response.raw)
     return response
 
 

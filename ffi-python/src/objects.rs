@@ -45,13 +45,6 @@ impl Objects {
         self.table.read(py, |table| Some(table.slots.get(key as usize)?.as_ref()?.clone_ref(py)))
     }
 
-    /// The objects of several keys.
-    pub(crate) fn get_all(&self, py: Python<'_>, keys: &[Key]) -> Option<Vec<Py<Instance>>> {
-        self.table.read(py, |table| {
-            keys.iter().map(|key| Some(table.slots.get(*key as usize)?.as_ref()?.clone_ref(py))).collect()
-        })
-    }
-
     pub(crate) fn put(&self, py: Python<'_>, object: Py<Instance>) -> Key {
         self.table.write(py, |table| {
             let at = table.free.pop().unwrap_or(table.slots.len());

@@ -141,9 +141,10 @@ impl Route {
             }
         })?;
         let keys = keys.map_err(|refused| errors::no_instance(py, refused))?;
-        let objects = pool.objects.get_all(py, &keys).ok_or_else(errors::cleared)?;
+        // The hold keeps every key's object, so that none is missing.
+        let list = PyList::new(py, keys.iter().map(|key| pool.objects.get(py, *key)));
         drop(hold);
-        PyList::new(py, objects)
+        list
     }
 
     /// At most ``k`` different instances in the order of drawing, for failover lists and hedged requests.

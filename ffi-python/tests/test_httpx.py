@@ -245,6 +245,11 @@ def test_the_deadline_spans_all_tries(lib: Any, start: Start) -> None:
         assert 0.5 < time.monotonic() - began < 3
 
 
+def test_the_deadline_has_no_say_in_the_body(lib: Any, start: Start) -> None:
+    with make(lib, fleet(start("a")), deadline=0.3) as client:
+        assert client.get("http://orders/slow").content == b"ab"
+
+
 def test_tls_checks_the_logical_name(lib: Any, start: Start, certificate: tuple[Any, str]) -> None:
     context, file = certificate
     pool = fleet(start("a", "b", options=(file,)))

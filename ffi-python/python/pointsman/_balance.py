@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pointsman import Instance, Lease, Route, current_tags
+from pointsman import Instance, Lease, NoInstance, Route, current_tags
 
 # RFC 9110, section 9.2.2.
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
@@ -163,7 +163,7 @@ class Tries:
             return None
         try:
             lease = self.rules.route.lease(**{**self.asked, "exclude": self.tried})
-        except LookupError:
+        except NoInstance:
             return None
         if not self.rules.budget.take():
             lease.done(None)

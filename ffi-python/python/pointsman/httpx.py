@@ -37,7 +37,7 @@ from functools import cache
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from pointsman import Instance, Lease, NoInstance, Route
+from pointsman import Instance, Lease, NoInstance, Pool, Route
 from pointsman._balance import UNSERVED, Rules, Tries, is_idempotent, split_address
 
 __all__ = ["AsyncTransport", "Transport"]
@@ -96,7 +96,7 @@ class _Balancer:
             if self._version != pool.version:
                 self._version = pool.version
                 for key, other in list(self._inners.items()):
-                    if other.instance.id not in pool or pool[other.instance.id].address != other.instance.address:
+                    if _address(pool, other.instance.id) != other.instance.address:
                         other.left = True
                         del self._inners[key]
                         if other.users == 0:
@@ -133,6 +133,8 @@ class _Request:
         self.balancer = balancer
         self.lib = lib
         self.request = request
+        self._timeouts: dict[str, float | None] = {}
+        self._read_timeout: float | None = None
         given = request.extensions.get("pointsman", {})
         body_repeats = isinstance(request.stream, lib.ByteStream)
         self.tries = Tries(
@@ -168,9 +170,16 @@ class _Request:
             extensions.setdefault("sni_hostname", self.secure_name)
         left = self.tries.left()
         if left is not None:
-            timeouts = {"connect": None, "read": None, "write": None, "pool": None, **extensions.get("timeout", {})}
-            extensions["timeout"] = {key: left if value is None else min(left, value) for key, value in timeouts.items()}
+            given = {"connect": None, "read": None, "write": None, "pool": None, **extensions.get("timeout", {})}
+            self._read_timeout = given["read"]
+            self._timeouts = {key: left if value is None else min(left, value) for key, value in given.items()}
+            extensions["timeout"] = self._timeouts
         return self.lib.Request(request.method, url, headers=headers, stream=request.stream, extensions=extensions)
+
+    def answered(self) -> None:
+        """The headers are there: the deadline has no say in the body, whose reads look at the timeouts when they begin."""
+        if "read" in self._timeouts:
+            self._timeouts["read"] = self._read_timeout
 
     def after_error(self, lease: Lease, error: BaseException, started: float) -> Lease | None:
         """Ends the lease, and takes another if there is one more try."""
@@ -317,6 +326,7 @@ class Transport(_Base):
             body = _body(lib)(balancer, inner, lease, latency, ok, response.stream)
             again = asked.tries.again(unsent=False) if response.status_code in UNSERVED else None
             if again is None:
+                asked.answered()
                 return lib.Response(
                     response.status_code,
                     headers=response.headers,
@@ -396,6 +406,7 @@ class AsyncTransport(_AsyncBase):
             body = _async_body(lib)(balancer, inner, lease, latency, ok, response.stream)
             again = asked.tries.again(unsent=False) if response.status_code in UNSERVED else None
             if again is None:
+                asked.answered()
                 return lib.Response(
                     response.status_code,
                     headers=response.headers,
@@ -419,6 +430,13 @@ class AsyncTransport(_AsyncBase):
         traceback: TracebackType | None = None,
     ) -> None:
         await self.aclose()
+
+
+def _address(pool: Pool, id: str) -> str | None:
+    try:
+        return pool[id].address
+    except KeyError:
+        return None
 
 
 def _lib(request: Any) -> ModuleType:

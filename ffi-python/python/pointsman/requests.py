@@ -7,8 +7,8 @@
     session.get("http://orders/42")
 
 The rules are those of ``pointsman.httpx``; what is mounted is balanced. Host and the check of certificates are those of the
-logical host, and the response has the logical URL. Where there is a deadline, each read of the body may take what was left of
-it.
+logical host, and the response has the logical URL. Where there is a deadline, each read of the body may take what was
+left of it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ pub(crate) mod tags;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use groups::CompiledTier;
+use groups::{CompiledTier, Group};
 use roster::Roster;
 
 use crate::policy::Set;
@@ -154,6 +154,10 @@ impl CompiledRoute {
     pub(crate) fn branch_at(&self, point: u64) -> usize {
         let at = self.ends.partition_point(|(end, _)| *end < point).min(self.ends.len().saturating_sub(1));
         self.ends.get(at).map_or(0, |(_, branch)| usize::from(*branch))
+    }
+
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.branches.iter().flat_map(|branch| &branch.tiers).flat_map(|tier| tier.groups())
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -25,6 +25,7 @@ pub struct Picked {
     pub(crate) tier: u16,
     pub(crate) branch: u16,
     pub(crate) relaxed: bool,
+    pub(crate) keyless: bool,
 }
 
 /// Different instances in the order they were drawn, borrowed from one list.
@@ -66,6 +67,12 @@ impl Picked {
     #[inline]
     pub fn relaxed(self) -> bool {
         self.relaxed
+    }
+
+    /// Whether the route hashes keys and the request had none, so that the instance was drawn by weight.
+    #[inline]
+    pub fn keyless(self) -> bool {
+        self.keyless
     }
 }
 
@@ -123,6 +130,11 @@ impl<'a> Pick<'a> {
     /// Whether the instance is one that the request excluded, taken as a last resort.
     pub fn relaxed(&self) -> bool {
         self.picked.relaxed()
+    }
+
+    /// Whether the route hashes keys and the request had none, so that the instance was drawn by weight.
+    pub fn keyless(&self) -> bool {
+        self.picked.keyless()
     }
 
     /// Keeps the instance without keeping its list. Two atomic additions, no allocation.

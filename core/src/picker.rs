@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::compile::{Lane, Snapshot};
 use crate::error::NoInstance;
+use crate::lease::Lease;
 use crate::pick::{Pick, Picked, Picks};
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
@@ -138,9 +139,23 @@ impl Picker {
     #[inline(never)]
     fn pick_along_tiers(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
         self.leave_lane();
-        let outcome = self.route.shared().choose(&self.snapshot, request, &mut self.hand);
+        let outcome = self.route.shared().choose(&self.snapshot, request, &[], &mut self.hand);
         self.enter_lane();
         Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), outcome?))
+    }
+
+    /// Picks an instance and counts it as in flight until the lease ends.
+    ///
+    /// # Errors
+    ///
+    /// No instance can take the request; the reason is the furthest that any tier came.
+    pub fn lease(&mut self, request: &Request<'_>) -> Result<Lease, NoInstance> {
+        self.refresh();
+        self.leave_lane();
+        let (shared, snapshot, hand) = (self.route.shared(), &self.snapshot, &mut self.hand);
+        let outcome = Lease::take(&self.core, snapshot, |full| shared.choose(snapshot, request, full, hand));
+        self.enter_lane();
+        outcome
     }
 
     /// Fills `out` with different instances, as [`Route::pick_distinct`].
@@ -221,7 +236,7 @@ impl PickerLane {
                 table.index(table.draw(point))?
             }
         };
-        Some(Picked { index, tier: self.tier, branch: 0, relaxed: false })
+        Some(Picked { index, tier: self.tier, branch: 0, relaxed: false, keyless: false })
     }
 }
 

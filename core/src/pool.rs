@@ -2,12 +2,15 @@
 
 mod commit;
 mod edit;
+mod next;
 mod status;
+mod tick;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use edit::Edit;
-pub use status::{Refused, Status};
+pub use status::{Ejected, Refused, Status};
 
 pub(crate) use commit::Core;
 use commit::Update;
@@ -209,6 +212,49 @@ impl Pool {
         self.core.live.set_now(now_ns);
         self.core.live.report(snapshot.roster.slot(index), load, self.core.live.now());
         Ok(())
+    }
+
+    /// The same for several ids. All or nothing: an error sets none.
+    ///
+    /// # Errors
+    ///
+    /// As [`report_load`](Self::report_load).
+    pub fn report_loads<'a>(
+        &self,
+        loads: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<(), UpdateError> {
+        let snapshot = self.core.published.load();
+        let slot = |(id, load): (&str, f64)| {
+            check_number(id, None, "load", load)?;
+            let index = snapshot.roster.index_of(id).ok_or_else(|| edit::unknown(id))?;
+            Ok((snapshot.roster.slot(index), load))
+        };
+        let loads: Vec<(u32, f64)> = loads.into_iter().map(slot).collect::<Result<_, UpdateError>>()?;
+        let now = self.core.live.set_now(self.core.now());
+        loads.into_iter().for_each(|(slot, load)| self.core.live.report(slot, load, now));
+        Ok(())
+    }
+
+    /// Brings about what time has made due: ejections, returns and ramps. Also frees what waits to be freed. Returns how long
+    /// there will be nothing to do; `None` where only leases can bring something about. Publishes only when the standing of an
+    /// instance changed, and never raises the version.
+    ///
+    /// Call it from a timer, once a second say, and whenever [`tick_due`](Self::tick_due) is true.
+    pub fn tick(&self) -> Option<Duration> {
+        let now = self.core.now();
+        self.tick_at(now).map(|due| Duration::from_nanos(due.saturating_sub(now)))
+    }
+
+    /// The same at a given time, in nanoseconds since the pool was made; a step back is ignored. Returns the time of the next
+    /// work.
+    pub fn tick_at(&self, now_ns: u64) -> Option<u64> {
+        self.core.tick(now_ns)
+    }
+
+    /// Whether an instance has reached its limit of consecutive failures since the last tick. One relaxed load.
+    #[inline]
+    pub fn tick_due(&self) -> bool {
+        self.core.live.is_due()
     }
 
     /// Number of instances.

@@ -7,6 +7,7 @@ use crate::compile::explain::{self, Explanation, Share};
 use crate::compile::{Lane, Snapshot};
 use crate::counters::{Counters, RouteCounters};
 use crate::error::{NoInstance, Reason};
+use crate::lease::Lease;
 use crate::pick::{Pick, Picked, Picks};
 use crate::picker::Picker;
 use crate::policy::Plan;
@@ -89,7 +90,7 @@ impl RouteHand<'_> {
             (Plan::Rotation(rotation), Some(position)) => rotation.at_ticket(table, self.ticket(position))?,
             _ => return None,
         };
-        Some(Picked { index, tier: lane.tier, branch: 0, relaxed: false })
+        Some(Picked { index, tier: lane.tier, branch: 0, relaxed: false, keyless: false })
     }
 }
 
@@ -122,15 +123,16 @@ impl RouteShared {
         Self { core, number, spec, positions, generator, pickers: AtomicU64::new(0), counters, alive }
     }
 
-    /// Takes one instance from the snapshot.
+    /// Takes one instance from the snapshot, but none of `drawn`.
     pub(crate) fn choose(
         &self,
         snapshot: &Snapshot,
         request: &Request<'_>,
+        drawn: &[Picked],
         hand: &mut impl Hand,
     ) -> Result<Picked, NoInstance> {
         let Some(Some(route)) = snapshot.routes.get(self.number) else { return Err(NOBODY) };
-        let outcome = select(route, snapshot, &self.core.live, request, &[], hand);
+        let outcome = select(route, snapshot, &self.core.live, request, drawn, hand);
         self.count(&outcome);
         outcome
     }
@@ -225,8 +227,42 @@ impl Route {
         snapshot: Guarded<'a, Snapshot>,
         request: &Request<'_>,
     ) -> Result<Pick<'a>, NoInstance> {
-        let picked = self.shared.choose(&snapshot, request, &mut self.shared.hand())?;
+        let picked = self.shared.choose(&snapshot, request, &[], &mut self.shared.hand())?;
         Ok(Pick::new(snapshot, &self.shared, picked))
+    }
+
+    /// Picks an instance and counts it as in flight until the lease ends. For load-aware policies, limits and ejection, which
+    /// know of leases only.
+    ///
+    /// ```
+    /// # use pointsman::{Instance, Outcome, Policy, Pool, Request, RouteSpec, Tier};
+    /// # use std::time::Duration;
+    /// let pool = Pool::new([Instance::new("10.0.0.1:80"), Instance::new("10.0.0.2:80")])?;
+    /// let route = pool.route(RouteSpec::new(Policy::LeastRequest).tier(Tier::new()))?;
+    ///
+    /// let first = route.lease(&Request::new())?;
+    /// let second = route.lease(&Request::new())?;
+    /// assert_ne!(first.instance().id, second.instance().id);
+    /// first.done(Outcome::Success, Duration::from_millis(12));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// No instance can take the request; the reason is the furthest that any tier came.
+    pub fn lease(&self, request: &Request<'_>) -> Result<Lease, NoInstance> {
+        let shared = &*self.shared;
+        let snapshot = shared.core.published.load();
+        Lease::take(&shared.core, &snapshot, |full| {
+            if request.plain
+                && full.is_empty()
+                && let Some(lane) = shared.lane(&snapshot)
+                && let Some(picked) = shared.hand().take(lane)
+            {
+                return Ok(picked);
+            }
+            shared.choose(&snapshot, request, full, &mut shared.hand())
+        })
     }
 
     /// Fills `out` with different instances in the order of drawing without replacement, for failover lists and hedged
@@ -265,8 +301,7 @@ impl Route {
     pub fn start_at(&self, turn: u64) {
         let snapshot = self.shared.core.published.load();
         if let Some(Some(route)) = snapshot.routes.get(self.shared.number) {
-            let tiers = route.branches.iter().flat_map(|branch| &branch.tiers);
-            tiers.flat_map(|tier| tier.groups()).for_each(|group| group.start_at(turn));
+            route.groups().for_each(|group| group.start_at(turn));
         }
     }
 

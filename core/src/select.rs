@@ -9,9 +9,10 @@ use crate::compile::{CompiledRoute, Snapshot};
 use crate::error::{NoInstance, Reason};
 use crate::live::Live;
 use crate::pick::Picked;
+use crate::policy::Plan;
 use crate::policy::eligible::{Eligible, Filter};
 use crate::policy::rotation::Rotation;
-use crate::policy::table::Table;
+use crate::policy::table::{Member, Table};
 use crate::position::Position;
 use crate::request::Request;
 use crate::rng::Draw;
@@ -162,7 +163,7 @@ impl<'a> Walk<'a> {
                     continue;
                 }
                 match self.pick(&asked, barred, hand) {
-                    Ok(index) => return Some(choice(index, number, branch)),
+                    Ok(index) => return Some(self.choice(&asked, index, number, branch)),
                     Err(reason) => came = Err(reason),
                 }
             }
@@ -184,8 +185,14 @@ impl<'a> Walk<'a> {
             index
                 .map_err(|reason| furthest.note(reason, number, branch))
                 .ok()
-                .map(|index| choice(index, number, branch))
+                .map(|index| self.choice(&asked, index, number, branch))
         })
+    }
+
+    fn choice(&self, asked: &Asked<'_>, index: u32, tier: usize, branch: usize) -> Picked {
+        let hashes = asked.group.is_some_and(|group| matches!(group.set.plan, Plan::ConsistentHash(_)));
+        let keyless = hashes && self.request.key.is_none();
+        Picked { index, tier: tier as u16, branch: branch as u16, relaxed: false, keyless }
     }
 
     /// One of the tier's set for this request.
@@ -195,7 +202,7 @@ impl<'a> Walk<'a> {
             if let Some(rank) = self.preferred(eligible, table) {
                 return table.index(rank);
             }
-            group.set.pick(eligible, self.live, group.position.as_deref(), hand)
+            group.set.pick(eligible, self.request.key, self.live, group.position.as_deref(), hand)
         })
     }
 
@@ -212,14 +219,25 @@ impl<'a> Walk<'a> {
         let skips: ArrayVec<u32, SKIPS> =
             barred.indices.iter().filter_map(|index| table.rank_of(*index)).map(|rank| rank as u32).collect();
         let more = !barred.more_ids.is_empty() || !barred.more_drawn.is_empty();
-        let query = (asked.at_pick_time || more || !self.request.require.is_empty()).then(|| {
-            Query::new(&self.snapshot.roster, asked.tier, self.request, asked.at_pick_time)
-                .leaving_out(barred.more_ids, barred.more_drawn)
+        let asks = asked.at_pick_time || group.limited || more || !self.request.require.is_empty();
+        let query = asks.then(|| {
+            let query = Query::new(&self.snapshot.roster, asked.tier, self.request, asked.at_pick_time)
+                .leaving_out(barred.more_ids, barred.more_drawn);
+            if group.limited { query.within_limits(self.live) } else { query }
         });
         let eligible = Eligible { skips: &skips, filter: query.as_ref().map(|query| query as &dyn Filter) };
-        let how_far =
-            || query.as_ref().map_or(Reason::Excluded, |query| query.counts(asked.tier.any_health).reason());
-        take(group, &eligible).ok_or_else(how_far)
+        take(group, &eligible).ok_or_else(|| {
+            let Some(query) = &query else { return Reason::Excluded };
+            let full = |(rank, member): (usize, Member)| {
+                skips.binary_search(&(rank as u32)).is_err() && query.allows_but_for_limits(member)
+            };
+            match query.counts(asked.tier.any_health).reason() {
+                Reason::Excluded if group.limited && table.members().enumerate().any(full) => {
+                    Reason::Saturated
+                }
+                reason => reason,
+            }
+        })
     }
 
     /// The rank of the instance that the request prefers, where it may be picked.
@@ -228,10 +246,6 @@ impl<'a> Walk<'a> {
         let rank = table.rank_of(index)?;
         eligible.allows(rank, table.member(rank)?).then_some(rank)
     }
-}
-
-fn choice(index: u32, tier: usize, branch: usize) -> Picked {
-    Picked { index, tier: tier as u16, branch: branch as u16, relaxed: false }
 }
 
 /// What the request asks of a tier, and how far the tier comes.

@@ -7,11 +7,12 @@ mod policy;
 mod pool;
 mod tier;
 
-pub use policy::Policy;
-pub use pool::{LoadSpec, PoolSpec};
+pub use policy::{Algorithm, ConsistentHash, Load, PeakEwma, Policy, PowerOfTwo};
+pub use pool::{Ejection, FailurePercentage, LatencySpec, LoadSpec, PoolSpec, SlowStart};
 pub use tier::{Health, OnUnavailable, Tier, Values, WhenAbsent, ZoneRule};
 
 pub(crate) use parse::parse_json;
+pub(crate) use policy::is_prime;
 
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,6 @@ use super::query::Query;
 use super::{CompiledRoute, Snapshot};
 use crate::error::Reason;
 use crate::live::Live;
-use crate::policy::{Plan, Set};
 use crate::request::Request;
 use crate::select::{Asked, Barred, Walk};
 use crate::spec::{SplitBy, Tier};
@@ -32,8 +31,13 @@ pub struct Explanation {
     pub relaxed: bool,
     /// Why some or all such requests find no instance.
     pub reason: Option<Reason>,
+    /// Whether the policy defines shares for such requests at the loads of now; `power_of_two` and `peak_ewma` do so only
+    /// while all loads are equal.
+    pub shares_defined: bool,
     /// The exact share of every instance that can be given, in list order, in sum 1 unless some requests find none.
     pub shares: Vec<Share>,
+    /// What is known of instances beyond the list: leases, loads, latencies, ramps and ejections. Others are left out.
+    pub live: Vec<InstanceState>,
 }
 
 /// One branch.
@@ -73,6 +77,26 @@ pub struct TierExplanation {
     pub at_pick_time: bool,
     /// The form of the rotation, `equal`, `exact` or `golden`, where the policy is one.
     pub rotation: Option<&'static str>,
+    /// The algorithm that is in use, where the policy hashes keys.
+    pub hashing: Option<&'static str>,
+}
+
+/// What is known of an instance beyond the list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct InstanceState {
+    /// The instance's id.
+    pub id: Arc<str>,
+    /// Leases that are open.
+    pub in_flight: u32,
+    /// The reported load, unless it is too old.
+    pub load: Option<f64>,
+    /// The decaying peak latency in seconds.
+    pub latency_s: Option<f64>,
+    /// The share of its weight that slow start lets it take.
+    pub ramp: f64,
+    /// Whether it is ejected.
+    pub ejected: bool,
 }
 
 /// An instance's share.
@@ -85,6 +109,10 @@ pub struct Share {
 }
 
 impl Explanation {
+    fn serves_nobody(&self) -> bool {
+        self.branches.iter().flat_map(|branch| &branch.tiers).all(|tier| tier.share == 0.0)
+    }
+
     pub(crate) fn nothing(snapshot: &Snapshot) -> Self {
         Self {
             version: snapshot.version,
@@ -93,7 +121,9 @@ impl Explanation {
             branches: Vec::new(),
             relaxed: false,
             reason: Some(Reason::Empty),
+            shares_defined: true,
             shares: Vec::new(),
+            live: Vec::new(),
         }
     }
 }
@@ -112,7 +142,7 @@ pub(crate) fn explain(
     }
     let relaxed = explain_with(&walk, false);
     // Where only some branches fail, each is explained as it is for those that succeed.
-    if strict.shares.is_empty() && !relaxed.shares.is_empty() {
+    if strict.serves_nobody() && !relaxed.serves_nobody() {
         return Explanation { relaxed: true, ..relaxed };
     }
     strict
@@ -131,6 +161,7 @@ fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
         (Some(branch), None) => branch.percent / 100.0,
     };
     let mut shares = vec![0.0; roster.len()];
+    let mut defined = true;
     let mut reason = None;
     for first in 0..each.len() {
         let share = sent(first);
@@ -144,6 +175,7 @@ fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
             let outcome = &each[at];
             if outcome.serves {
                 shares.iter_mut().zip(&outcome.shares).for_each(|(sum, part)| *sum += share * part);
+                defined &= outcome.defined;
                 served = true;
                 break;
             }
@@ -172,8 +204,33 @@ fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
         branches: branches.collect(),
         relaxed: false,
         reason,
-        shares,
+        shares_defined: defined,
+        shares: if defined { shares } else { Vec::new() },
+        live: live_state(walk),
     }
+}
+
+fn live_state(walk: &Walk<'_>) -> Vec<InstanceState> {
+    let (roster, live, now) = (&walk.snapshot.roster, walk.live, walk.live.now());
+    let state = |index: u32| {
+        let slot = roster.slot(index);
+        Some(InstanceState {
+            id: roster.instance(index)?.id.clone(),
+            in_flight: live.in_flight(slot),
+            load: live.load(slot, now),
+            latency_s: live.latency_s(slot, now),
+            ramp: roster.ramp(index),
+            ejected: roster.ejected.contains(index),
+        })
+    };
+    let is_plain = |state: &InstanceState| {
+        state.in_flight == 0
+            && state.load.is_none()
+            && state.latency_s.is_none()
+            && state.ramp == 1.0
+            && !state.ejected
+    };
+    (0..roster.len() as u32).filter_map(state).filter(|state| !is_plain(state)).collect()
 }
 
 /// What one branch comes to by itself.
@@ -182,14 +239,20 @@ struct Outcome {
     /// By position in the list, in sum 1 where the branch serves.
     shares: Vec<f64>,
     serves: bool,
+    /// Whether the policy defines shares.
+    defined: bool,
     furthest: Option<Reason>,
 }
+
+/// The shares that a tier would give, by position in the list; `None` where its policy defines none.
+type Part = Option<Vec<f64>>;
 
 impl Outcome {
     fn of(walk: &Walk<'_>, branch: usize, barred: Barred<'_>) -> Self {
         let n = walk.snapshot.roster.len();
-        let mut outcome = Self { tiers: Vec::new(), shares: vec![0.0; n], serves: false, furthest: None };
-        let mut parts: Vec<Option<Vec<f64>>> = Vec::new();
+        let mut outcome =
+            Self { tiers: Vec::new(), shares: vec![0.0; n], serves: false, defined: true, furthest: None };
+        let mut parts: Vec<Option<Part>> = Vec::new();
         let mut left = 1.0;
         let mut searching = true;
         for (number, tier) in walk.route.branches[branch].tiers.iter().enumerate() {
@@ -225,8 +288,13 @@ impl Outcome {
             first.share += left;
         }
         for (tier, part) in outcome.tiers.iter().zip(parts) {
-            let part = part.filter(|_| tier.share > 0.0).unwrap_or_default();
-            outcome.shares.iter_mut().zip(part).for_each(|(sum, share)| *sum += tier.share * share);
+            match part.filter(|_| tier.share > 0.0) {
+                Some(Some(part)) => {
+                    outcome.shares.iter_mut().zip(part).for_each(|(sum, share)| *sum += tier.share * share);
+                }
+                Some(None) => outcome.defined = false,
+                None => {}
+            }
         }
         outcome.serves = outcome.tiers.iter().any(|tier| tier.share > 0.0);
         outcome
@@ -240,7 +308,7 @@ impl Outcome {
         barred: Barred<'_>,
         spec: Option<&Tier>,
         number: usize,
-    ) -> (TierExplanation, Option<Vec<f64>>) {
+    ) -> (TierExplanation, Option<Part>) {
         let roster = &walk.snapshot.roster;
         let without_require = Request { require: &[], ..*walk.request };
         let counts = match asked.group {
@@ -262,35 +330,34 @@ impl Outcome {
             reached: false,
             stopped: false,
             at_pick_time: asked.at_pick_time || !walk.request.require.is_empty(),
-            rotation: asked.group.and_then(|group| rotation_form(&group.set)),
+            rotation: asked.group.and_then(|group| group.set.rotation()),
+            hashing: asked.group.and_then(|group| group.set.hashing()),
         };
         if asked.verdict.is_err() {
             return (explained, None);
         }
-        let mut shares = vec![0.0; roster.len()];
+        let mut shares = Some(vec![0.0; roster.len()]);
         let came = walk.among(asked, barred, |group, eligible| {
             let table = &group.set.table;
             explained.eligible = eligible.ranks(table).count();
             let by_rank = match walk.preferred(eligible, table) {
-                Some(preferred) => {
-                    (0..table.len()).map(|rank| f64::from(u8::from(rank == preferred))).collect()
-                }
-                None => group.set.shares(eligible, walk.live),
+                Some(preferred) => Some(
+                    (0..table.len()).map(|rank| f64::from(u8::from(rank == preferred))).collect::<Vec<_>>(),
+                ),
+                None => group.set.shares(eligible, walk.request.key, walk.live),
             };
-            for (member, share) in table.members().zip(&by_rank) {
-                shares[member.index as usize] = *share;
+            match (by_rank, &mut shares) {
+                (Some(by_rank), Some(shares)) => {
+                    for (member, share) in table.members().zip(by_rank) {
+                        shares[member.index as usize] = share;
+                    }
+                }
+                _ => shares = None,
             }
-            by_rank.iter().position(|share| *share > 0.0)
+            (explained.eligible > 0).then_some(())
         });
         explained.reason = came.err();
         (explained, came.is_ok().then_some(shares))
-    }
-}
-
-fn rotation_form(set: &Set) -> Option<&'static str> {
-    match &set.plan {
-        Plan::Rotation(rotation) => Some(rotation.form().as_str()),
-        _ => None,
     }
 }
 

@@ -327,6 +327,18 @@ fn mask(tier: &Tier, roster: &Roster) -> Option<Words> {
     Some(mask)
 }
 
+/// Lets each take its ramp's share of its weight, relative to the largest ramp of the set.
+fn ramp(weights: &mut [f64], eligible: &[Member], roster: &Roster) {
+    let largest = eligible.iter().map(|member| roster.ramp(member.index)).fold(0.0, f64::max);
+    for (weight, member) in weights.iter_mut().zip(eligible) {
+        let ramped = *weight * (roster.ramp(member.index) / largest);
+        // A weight that is positive stays so.
+        if ramped > 0.0 {
+            *weight = ramped;
+        }
+    }
+}
+
 /// The rules of a tier that concern numbers.
 #[derive(Clone, Copy)]
 struct Rules {
@@ -409,6 +421,9 @@ impl Rules {
             eligible.push(Member { index, slot: roster.slot(index) });
             weights.push(if policy.is_weighted() { instance.weight } else { 1.0 });
         });
+        if roster.has_ramps() {
+            ramp(&mut weights, &eligible, roster);
+        }
         let available = eligible.len();
         let key = values.iter().fold(place, |key, value| mix2(key, xxh64(value.as_bytes(), 0)));
         let position = match before.and_then(|group| group.position.clone()) {
@@ -423,7 +438,9 @@ impl Rules {
                 let stamp = context.stamp();
                 let before = before
                     .map(|group| (&*group.set, position.as_ref().map_or(0, |position| position.peek())));
-                let build = Build { policy, before, stamp, random: context.random(mix2(key, stamp)) };
+                let random = context.random(mix2(key, stamp));
+                let instance = |member: Member| roster.instance(member.index);
+                let build = Build { policy, before, stamp, random, instance: &instance };
                 Arc::new(Set::build(Table::new(eligible, weights), &build))
             }
         };
@@ -443,10 +460,6 @@ impl Rules {
 }
 
 impl Group {
-    pub(crate) fn values(&self) -> &[Box<str>] {
-        &self.values
-    }
-
     /// Puts the shared position at a turn of the rotation, if there is one.
     pub(crate) fn start_at(&self, turn: u64) {
         if let (Some(position), Plan::Rotation(rotation)) = (&self.position, &self.set.plan) {

@@ -7,6 +7,7 @@ use super::bitset::{Bits, Words, ones};
 use super::groups::CompiledTier;
 use super::roster::Roster;
 use crate::error::Reason;
+use crate::live::Live;
 use crate::pick::Picked;
 use crate::policy::eligible::Filter;
 use crate::policy::table::Member;
@@ -27,6 +28,8 @@ pub(crate) struct Query<'a> {
     more_excluded: &'a [&'a str],
     /// What was drawn before, beyond those that are skipped by rank.
     more_drawn: &'a [Picked],
+    /// Where full instances are to be passed over.
+    limits: Option<&'a Live>,
 }
 
 #[derive(Clone, Copy)]
@@ -67,6 +70,7 @@ impl<'a> Query<'a> {
             by_name: None,
             more_excluded: &[],
             more_drawn: &[],
+            limits: None,
         };
         let fits = query.add_require(request) && (!with_match || query.add_match(tier, request));
         if !fits {
@@ -79,6 +83,37 @@ impl<'a> Query<'a> {
     pub(crate) fn leaving_out(mut self, ids: &'a [&'a str], drawn: &'a [Picked]) -> Self {
         (self.more_excluded, self.more_drawn) = (ids, drawn);
         self
+    }
+
+    /// Passes over instances that have as many leases in flight as they take.
+    pub(crate) fn within_limits(mut self, live: &'a Live) -> Self {
+        self.limits = Some(live);
+        self
+    }
+
+    /// Whether the member may be picked, as far as its leases go.
+    fn has_room(&self, member: Member) -> bool {
+        let Some(live) = self.limits else { return true };
+        let limit = self.roster.instance(member.index).and_then(|instance| instance.max_in_flight);
+        limit.is_none_or(|limit| live.in_flight(member.slot) < limit)
+    }
+
+    /// Whether it may be picked, as far as everything else goes.
+    pub(crate) fn allows_but_for_limits(&self, member: Member) -> bool {
+        let index = member.index;
+        let meets = match &self.by_name {
+            Some(names) => names.meets(self.roster, index),
+            None => self.terms.chunk_by(|a, b| a.clause == b.clause).all(|clause| {
+                let holds = clause.iter().filter_map(|term| term.set).any(|set| set.contains(index));
+                holds != clause[0].negated
+            }),
+        };
+        let left_out = || {
+            let id = self.roster.instance(index).map(|instance| &*instance.id);
+            self.more_drawn.iter().any(|picked| picked.index == index)
+                || id.is_some_and(|id| self.more_excluded.contains(&id))
+        };
+        meets && !left_out()
     }
 
     fn add_require(&mut self, request: &'a Request<'a>) -> bool {
@@ -166,20 +201,7 @@ impl<'a> Query<'a> {
 
 impl Filter for Query<'_> {
     fn allows(&self, member: Member) -> bool {
-        let index = member.index;
-        let meets = match &self.by_name {
-            Some(names) => names.meets(self.roster, index),
-            None => self.terms.chunk_by(|a, b| a.clause == b.clause).all(|clause| {
-                let holds = clause.iter().filter_map(|term| term.set).any(|set| set.contains(index));
-                holds != clause[0].negated
-            }),
-        };
-        let left_out = || {
-            let id = self.roster.instance(index).map(|instance| &*instance.id);
-            self.more_drawn.iter().any(|picked| picked.index == index)
-                || id.is_some_and(|id| self.more_excluded.contains(&id))
-        };
-        meets && !left_out()
+        self.has_room(member) && self.allows_but_for_limits(member)
     }
 
     fn visit(&self, visit: &mut dyn FnMut(u32) -> bool) {

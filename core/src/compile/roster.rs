@@ -9,6 +9,7 @@ use std::hash::BuildHasher;
 use super::bitset::Words;
 use super::tags::TagIndex;
 use crate::instance::Instance;
+use crate::live::slots::Slot;
 use crate::publish::Hold;
 use crate::release::Token;
 
@@ -17,6 +18,15 @@ pub(crate) struct Entry {
     pub(crate) instance: Instance,
     /// Dropped when nothing can return the user data any more. `None` where nobody wants to know.
     pub(crate) token: Option<Arc<Token>>,
+    /// The id's live state.
+    pub(crate) slot: Arc<Slot>,
+}
+
+/// What live state adds to the list.
+pub(crate) struct Standing {
+    pub(crate) ejected: bool,
+    /// The share of its weight that slow start lets the instance take.
+    pub(crate) ramp: f64,
 }
 
 /// The list, who is where in it, who has which tags, who may be picked.
@@ -28,12 +38,13 @@ pub(crate) struct Roster {
     pub(crate) tags: Arc<TagIndex>,
     /// Enabled, with a weight above zero.
     pub(crate) usable: Words,
-    /// Healthy.
+    /// Healthy and not ejected.
     pub(crate) up: Words,
     /// Weight zero.
     pub(crate) drained: Words,
-    /// Whether some instance has a limit of requests in flight.
-    pub(crate) limited: bool,
+    pub(crate) ejected: Words,
+    /// Ramps by position; empty where none is under way.
+    ramps: Box<[f64]>,
     /// The pool's own zone.
     pub(crate) zone: Option<Arc<str>>,
 }
@@ -52,28 +63,59 @@ impl Roster {
         ids: Option<Arc<IdIndex>>,
         tags: Option<Arc<TagIndex>>,
         zone: Option<Arc<str>>,
+        standing: &dyn Fn(&Entry) -> Standing,
     ) -> Self {
         let n = list.len();
         let (mut usable, mut up, mut drained) = (Words::none(n), Words::none(n), Words::none(n));
-        let mut limited = false;
+        let (mut ejected, mut ramps) = (Words::none(n), Vec::new());
         for (index, entry) in list.iter().enumerate() {
             let instance = &entry.instance;
             let positive = instance.weight > 0.0;
             usable.set(index, instance.enabled && positive);
-            up.set(index, instance.healthy);
+            let Standing { ejected: is_ejected, ramp } = standing(entry);
+            up.set(index, instance.healthy && !is_ejected);
             drained.set(index, !positive);
-            limited |= instance.max_in_flight.is_some();
+            ejected.set(index, is_ejected);
+            if ramp < 1.0 {
+                ramps.resize(n, 1.0);
+                ramps[index] = ramp;
+            }
         }
         let ids = ids.unwrap_or_else(|| Arc::new(IdIndex::build(&list)));
         let instances = || list.iter().map(|entry| &entry.instance);
         let tags = tags.unwrap_or_else(|| Arc::new(TagIndex::build(instances())));
-        Self { list, slots, ids, tags, usable, up, drained, limited, zone }
+        Self { list, slots, ids, tags, usable, up, drained, ejected, ramps: ramps.into(), zone }
+    }
+
+    /// No list.
+    pub(crate) fn empty(zone: Option<Arc<str>>) -> Self {
+        Self::build(Vec::new(), Arc::from([]), None, None, zone, &|_| Standing { ejected: false, ramp: 1.0 })
     }
 
     /// The same roster for another snapshot.
     pub(crate) fn share(&self) -> Self {
-        let (list, zone) = (self.list.clone(), self.zone.clone());
-        Self::build(list, self.slots.clone(), Some(self.ids.clone()), Some(self.tags.clone()), zone)
+        Self {
+            list: self.list.clone(),
+            slots: self.slots.clone(),
+            ids: self.ids.clone(),
+            tags: self.tags.clone(),
+            usable: self.usable.clone(),
+            up: self.up.clone(),
+            drained: self.drained.clone(),
+            ejected: self.ejected.clone(),
+            ramps: self.ramps.clone(),
+            zone: self.zone.clone(),
+        }
+    }
+
+    /// The share of its weight that slow start lets the instance take.
+    pub(crate) fn ramp(&self, index: u32) -> f64 {
+        self.ramps.get(index as usize).copied().unwrap_or(1.0)
+    }
+
+    /// Whether some ramp is under way.
+    pub(crate) fn has_ramps(&self) -> bool {
+        !self.ramps.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -97,7 +139,10 @@ impl Roster {
     /// Bytes of everything but the routes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let entries: usize = self.list.iter().map(|entry| entry_bytes(entry)).sum();
-        let words = self.usable.heap_bytes() + self.up.heap_bytes() + self.drained.heap_bytes();
+        let words = [&self.usable, &self.up, &self.drained, &self.ejected]
+            .into_iter()
+            .map(Words::heap_bytes)
+            .sum::<usize>();
         let lists = size_of_val(&*self.list) + size_of_val(&*self.slots) + self.ids.table.allocation_size();
         entries + words + lists + self.tags.heap_bytes()
     }

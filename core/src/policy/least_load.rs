@@ -11,24 +11,19 @@ use crate::live::Live;
 use crate::rng::Draw;
 
 /// What the reports of the eligible come to.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub(crate) struct Reports {
     lowest: f64,
     highest: f64,
-    sum: f64,
-    reported: usize,
 }
 
 impl Reports {
     /// Pure arithmetic over the loads; `None` is unreported.
     pub(crate) fn of(loads: impl Iterator<Item = Option<f64>>) -> Self {
-        let start = Self { lowest: f64::INFINITY, highest: f64::NEG_INFINITY, ..Self::default() };
+        let start = Self { lowest: f64::INFINITY, highest: f64::NEG_INFINITY };
         loads.flatten().fold(start, |so_far, load| Self {
             lowest: so_far.lowest.min(load),
             highest: so_far.highest.max(load),
-            // Loads are shared out over a million instances at most, so that the largest stay finite in sum.
-            sum: so_far.sum + load * 2_f64.powi(-20),
-            reported: so_far.reported + 1,
         })
     }
 
@@ -36,14 +31,9 @@ impl Reports {
     pub(crate) fn is_lowest(&self, load: Option<f64>) -> bool {
         match load {
             Some(load) => load <= self.lowest,
-            // The mean is the lowest only where all reports are alike, or where there are none.
-            None => self.reported == 0 || self.lowest == self.highest,
+            // The mean of the reports is the lowest only where all are alike, or where there are none.
+            None => self.lowest >= self.highest,
         }
-    }
-
-    /// The mean of the reported loads.
-    pub(crate) fn mean(&self) -> Option<f64> {
-        (self.reported > 0).then(|| self.sum / self.reported as f64 * 2_f64.powi(20))
     }
 }
 
@@ -92,7 +82,6 @@ mod tests {
     #[test]
     fn an_unreported_load_counts_as_the_mean() {
         let reports = Reports::of([Some(50.0), Some(30.0), None].into_iter());
-        assert_eq!(reports.mean(), Some(40.0));
         assert!(reports.is_lowest(Some(30.0)) && !reports.is_lowest(Some(50.0)) && !reports.is_lowest(None));
     }
 
@@ -106,12 +95,5 @@ mod tests {
     fn without_reports_all_tie() {
         let reports = Reports::of([None, None].into_iter());
         assert!(reports.is_lowest(None));
-        assert_eq!(reports.mean(), None);
-    }
-
-    #[test]
-    fn the_largest_loads_have_a_finite_mean() {
-        let reports = Reports::of([Some(f64::MAX); 1_000].into_iter());
-        assert!(reports.mean().is_some_and(f64::is_finite));
     }
 }

@@ -64,7 +64,7 @@ impl Rotation {
     pub(crate) fn build(table: &Table, before: Option<Before<'_>>, cycle: u64, random: u64) -> Self {
         let indices: Vec<u32> = table.members().map(|member| member.index).collect();
         let (form, order): (Form, Arc<[u32]>) = match table.weights() {
-            Weights::Equal => (Form::Equal, indices.into()),
+            Weights::Equal(_) => (Form::Equal, indices.into()),
             Weights::Each { weights, .. } => match integers(weights) {
                 Some(turns) => {
                     (Form::Exact, lay_out(&turns).iter().map(|rank| indices[usize::from(*rank)]).collect())

@@ -115,10 +115,6 @@ impl Circle {
         Self { lasts, buckets: buckets.into(), bucket_bits }
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.lasts.len()
-    }
-
     /// The member that owns the point. O(1) expected, O(log n) at most.
     #[inline(always)]
     pub(crate) fn find(&self, point: u64) -> usize {

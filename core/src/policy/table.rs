@@ -20,12 +20,13 @@ pub(crate) struct Table {
     /// The list position of the first member, where the others follow it without a gap.
     run: Option<u32>,
     weights: Weights,
+    mean_weight: f64,
 }
 
 #[derive(Debug)]
 pub(crate) enum Weights {
     /// All alike: no table is needed.
-    Equal,
+    Equal(f64),
     Each {
         circle: Circle,
         weights: Box<[f64]>,
@@ -37,18 +38,20 @@ impl Table {
     pub(crate) fn new(members: Vec<Member>, weights: Vec<f64>) -> Self {
         let first = members.first().map_or(0, |member| member.index);
         let gapless = members.iter().zip(first..).all(|(member, index)| member.index == index);
+        let part = 1.0 / weights.len().max(1) as f64;
+        let mean_weight = compensated_sum(weights.iter().map(|weight| weight * part));
         let weights = if all_equal(&weights) {
-            Weights::Equal
+            Weights::Equal(weights.first().copied().unwrap_or(1.0))
         } else {
             Weights::Each { circle: Circle::new(&widths(&weights, BITS)), weights: weights.into() }
         };
-        Self { members: members.into(), run: gapless.then_some(first), weights }
+        Self { members: members.into(), run: gapless.then_some(first), weights, mean_weight }
     }
 
     /// Whether [`new`](Self::new) would build this very table.
     pub(crate) fn is(&self, members: &[Member], weights: &[f64]) -> bool {
         let same_weights = match &self.weights {
-            Weights::Equal => all_equal(weights),
+            Weights::Equal(held) => weights.iter().all(|weight| weight == held),
             Weights::Each { weights: held, .. } => **held == *weights,
         };
         same_weights && *self.members == *members
@@ -95,20 +98,25 @@ impl Table {
         self.members.binary_search_by_key(&index, |member| member.index).ok()
     }
 
-    /// A weight that is right relative to the others'.
     #[inline]
     pub(crate) fn weight(&self, rank: usize) -> f64 {
         match &self.weights {
-            Weights::Equal => 1.0,
+            Weights::Equal(weight) => *weight,
             Weights::Each { weights, .. } => weights.get(rank).copied().unwrap_or(0.0),
         }
+    }
+
+    /// The mean of the weights; scaled before they are added, so that the largest stay finite.
+    #[inline]
+    pub(crate) fn mean_weight(&self) -> f64 {
+        self.mean_weight
     }
 
     /// The length that a member takes of what draws are scaled to.
     #[inline]
     pub(crate) fn width(&self, rank: usize) -> u64 {
         match &self.weights {
-            Weights::Equal => 1,
+            Weights::Equal(_) => 1,
             Weights::Each { circle, .. } => circle.width(rank),
         }
     }
@@ -117,7 +125,7 @@ impl Table {
     #[inline(always)]
     pub(crate) fn draw(&self, draw: u64) -> usize {
         match &self.weights {
-            Weights::Equal => scale(draw, self.members.len() as u64) as usize,
+            Weights::Equal(_) => scale(draw, self.members.len() as u64) as usize,
             Weights::Each { circle, .. } => circle.find(draw),
         }
     }
@@ -130,7 +138,7 @@ impl Table {
         }
         let skipped: u64 = skips.clone().map(|rank| self.width(rank)).sum();
         match &self.weights {
-            Weights::Equal => {
+            Weights::Equal(_) => {
                 let rank = scale(draw, self.len() as u64 - skipped) as usize;
                 Some(skips.fold(rank, |rank, skip| if rank >= skip { rank + 1 } else { rank }))
             }
@@ -169,7 +177,7 @@ impl Table {
 
     pub(crate) fn heap_bytes(&self) -> usize {
         let weights = match &self.weights {
-            Weights::Equal => 0,
+            Weights::Equal(_) => 0,
             Weights::Each { circle, weights } => circle.heap_bytes() + size_of_val(&**weights),
         };
         size_of_val(&*self.members) + weights

@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
-use super::edit::{self, Draft};
+use super::edit;
+use super::next::Next;
+use super::tick::Clock;
 use crate::compile::roster::{Entry, Roster};
 use crate::compile::{Change, CompiledRoute, Context, Snapshot};
 use crate::error::UpdateError;
 use crate::instance::Instance;
 use crate::live::Live;
+use crate::live::slots::SlotBook;
 use crate::position::PositionBook;
 use crate::publish::{CommitGate, Hold, Published, Retired, Waiting, watch_forks};
-use crate::release::{Hook, Releases, Token};
+use crate::release::{Hook, Releases};
 use crate::rng::mix2;
 use crate::route::{Route, RouteShared};
 use crate::spec::{PoolSpec, RouteSpec};
@@ -25,22 +28,22 @@ pub(crate) struct Core {
     pub(crate) live: Live,
     pub(crate) spec: PoolSpec,
     pub(crate) seed: Option<u64>,
-    zone: Option<Arc<str>>,
-    releases: Option<Arc<Releases>>,
+    pub(super) releases: Option<Arc<Releases>>,
+    pub(super) retired: Arc<Retired>,
+    pub(super) slots: Arc<SlotBook>,
     writer: Mutex<Writer>,
-    retired: Arc<Retired>,
     /// Numbers not used before.
     stamps: AtomicU64,
     made: Instant,
 }
 
 /// What only writers touch.
-struct Writer {
+pub(super) struct Writer {
     /// The published snapshot.
-    current: Hold<Snapshot>,
+    pub(super) current: Hold<Snapshot>,
+    pub(super) clock: Clock,
     waiting: Waiting<Snapshot>,
     routes: Vec<Option<Record>>,
-    slots: Slots,
     accepted: u64,
     refused: Option<(String, u64)>,
 }
@@ -55,34 +58,20 @@ struct Record {
     alive: Arc<AtomicBool>,
 }
 
-/// Slots of live state that are free.
-#[derive(Clone, Default)]
-struct Slots {
-    free: Vec<u32>,
-    made: u32,
-}
-
 /// A change of the list.
-pub(crate) enum Update {
+pub(super) enum Update {
     First(Vec<Instance>),
     Replace(Vec<Instance>),
     Edit(Vec<edit::Change>),
 }
 
-/// The next list, before it is compiled.
-struct Next {
-    list: Vec<Hold<Entry>>,
-    slots: Vec<u32>,
-    change: Change,
-    /// Whether anything is different at all.
-    changed: bool,
-    fresh: Vec<Arc<Token>>,
-    /// Slots whose ids are new.
-    reset: Vec<u32>,
-    /// Slots whose ids have gone.
-    gone: Vec<u32>,
-    /// Reports that came with the list.
-    loads: Vec<(u32, f64)>,
+/// What the writer remembers of updates, for the status.
+pub(super) struct History {
+    /// When the last one was accepted.
+    pub(super) accepted: u64,
+    /// The one refused since, and when.
+    pub(super) refused: Option<(String, u64)>,
+    pub(super) routes: usize,
 }
 
 impl Core {
@@ -90,25 +79,24 @@ impl Core {
         watch_forks();
         let retired = Retired::new();
         let zone: Option<Arc<str>> = spec.zone.as_deref().map(Arc::from);
-        let roster = Roster::build(Vec::new(), Arc::from([]), None, None, zone.clone());
-        let first = Hold::new(Snapshot::new(0, roster, Vec::new()), &retired);
+        let first = Hold::new(Snapshot::new(0, Roster::empty(zone), Vec::new()), &retired);
         let writer = Writer {
             current: first.clone(),
+            clock: Clock::default(),
             waiting: Waiting::new(),
             routes: Vec::new(),
-            slots: Slots::default(),
             accepted: 0,
             refused: None,
         };
         Arc::new(Self {
             published: Published::new(first),
-            live: Live::new(spec.load.max_age_s),
+            live: Live::new(&spec),
             spec,
             seed,
-            zone,
             releases: hook.map(Releases::new),
-            writer: Mutex::new(writer),
             retired,
+            slots: Arc::default(),
+            writer: Mutex::new(writer),
             stamps: AtomicU64::new(1),
             made: Instant::now(),
         })
@@ -119,144 +107,75 @@ impl Core {
         u64::try_from(self.made.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
+    /// Runs `change` as the only writer. What it lets go of is freed, and the host told, after the lock.
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut Writer) -> T) -> T {
+        let _after = Cleaner(self);
+        // Held longer than the lock, so that a fork finds the lock free.
+        let _gate = CommitGate::enter();
+        let mut writer = self.writer.lock();
+        let outcome = change(&mut writer);
+        let quiet = writer.waiting.take_quiet();
+        drop(writer);
+        drop(quiet);
+        outcome
+    }
+
     /// Publishes all of the update or nothing of it, and returns the version in force.
     pub(super) fn commit(&self, update: Update, now: u64) -> Result<u64, UpdateError> {
-        let _after = Cleaner(self);
-        let gate = CommitGate::enter();
-        let mut writer = self.writer.lock();
-        let outcome = self.commit_locked(&mut writer, update, now);
-        match &outcome {
-            Ok(_) => (writer.accepted, writer.refused) = (now, None),
-            Err(error) => writer.refused = Some((error.to_string(), now)),
-        }
-        self.unlock(writer, gate);
-        outcome
+        self.write(|writer| {
+            let outcome = self.commit_locked(writer, update, now);
+            match &outcome {
+                Ok(_) => (writer.accepted, writer.refused) = (now, None),
+                Err(error) => writer.refused = Some((error.to_string(), now)),
+            }
+            outcome
+        })
     }
 
     /// Notes an update that was refused before it got here.
     pub(super) fn refuse(&self, error: &UpdateError, now: u64) {
-        self.writer.lock().refused = Some((error.to_string(), now));
+        self.write(|writer| writer.refused = Some((error.to_string(), now)));
     }
 
     fn commit_locked(&self, writer: &mut Writer, update: Update, now: u64) -> Result<u64, UpdateError> {
-        let roster = &writer.current.roster;
+        let before = &writer.current.roster;
         let first = matches!(update, Update::First(_));
         let drafts = match update {
-            Update::First(instances) | Update::Replace(instances) => edit::replace(roster, instances)?,
-            Update::Edit(changes) => edit::apply(roster, changes)?,
+            Update::First(instances) | Update::Replace(instances) => edit::replace(before, instances)?,
+            Update::Edit(changes) => edit::apply(before, changes)?,
         };
         if drafts.is_empty() && self.spec.keep_last && !first {
             return Err(UpdateError::whole("instances", "0", "must not be empty while keep_last is set"));
         }
-        let mut slots = writer.slots.clone();
-        let next = self.next(roster, drafts, &mut slots);
-        self.live.grow(slots.made as usize);
-        self.live.set_now(now);
-        next.reset.iter().for_each(|slot| self.live.reset(*slot));
+        let next = Next::of(self, before, drafts);
+        self.live.grow(self.slots.made());
+        let now = self.live.set_now(now);
         if next.changed || first {
-            let version = writer.current.version + 1;
-            let snapshot = self.compile(writer, &next, version);
+            // Slots that arrived are nobody's yet, so that all of this is undone by dropping it.
+            next.arrived.iter().for_each(|slot| self.live.reset(*slot));
+            let ramps = self.spec.slow_start.is_some() && !first;
+            next.arrived.iter().for_each(|slot| writer.clock.arrived(*slot, ramps, now));
+            next.back.iter().for_each(|slot| writer.clock.back(*slot, ramps, now));
+            let same = next.change.same_list;
+            let slots: Arc<[u32]> = if same { before.slots.clone() } else { next.slots.as_slice().into() };
+            let ids = same.then(|| before.ids.clone());
+            let tags = (!next.change.retagged).then(|| before.tags.clone());
+            let standing = |entry: &Entry| writer.clock.standing(entry);
+            let roster = Roster::build(next.list, slots, ids, tags, before.zone.clone(), &standing);
+            let snapshot = self.compile(writer, roster, &next.change, writer.current.version + 1);
             self.publish(writer, snapshot);
             next.fresh.iter().for_each(|token| token.take());
-            slots.free.extend(&next.gone);
-            writer.slots = slots;
         }
-        next.loads.iter().for_each(|(slot, load)| self.live.report(*slot, *load, self.live.now()));
+        next.loads.iter().for_each(|(slot, load)| self.live.report(*slot, *load, now));
         Ok(writer.current.version)
     }
 
-    /// The list to be, with what is different in it.
-    fn next(&self, roster: &Roster, drafts: Vec<Draft>, slots: &mut Slots) -> Next {
-        let mut next = Next {
-            list: Vec::with_capacity(drafts.len()),
-            slots: Vec::with_capacity(drafts.len()),
-            change: Change { same_list: drafts.len() == roster.len(), retagged: false, touched: Vec::new() },
-            changed: drafts.len() != roster.len(),
-            fresh: Vec::new(),
-            reset: Vec::new(),
-            gone: Vec::new(),
-            loads: Vec::new(),
-        };
-        let mut stays = vec![false; roster.len()];
-        for (index, draft) in drafts.into_iter().enumerate() {
-            let was = draft.was();
-            let slot = match was {
-                Some(was) => {
-                    stays[was as usize] = true;
-                    roster.slot(was)
-                }
-                None => {
-                    let slot = slots.take();
-                    next.reset.push(slot);
-                    slot
-                }
-            };
-            let moved = was != Some(index as u32);
-            next.change.same_list &= !moved;
-            next.changed |= moved;
-            let old = was.map(|was| &roster.list[was as usize]);
-            let entry = match (draft, old) {
-                (Draft::Changed(_, instance) | Draft::New(instance), old) => {
-                    if let Some(load) = instance.load {
-                        next.loads.push((slot, load));
-                    }
-                    self.entry(instance, old, index as u32, &mut next)
-                }
-                (Draft::Kept(was), _) => roster.list[was as usize].clone(),
-            };
-            next.list.push(entry);
-            next.slots.push(slot);
-        }
-        next.change.retagged |= !next.change.same_list;
-        let gone = stays.iter().enumerate().filter(|(_, stays)| !**stays);
-        next.gone = gone.map(|(index, _)| roster.slot(index as u32)).collect();
-        next
-    }
-
-    /// The entry of an instance that an update named: the old one where it is the same.
-    fn entry(
-        &self,
-        instance: Instance,
-        old: Option<&Hold<Entry>>,
-        index: u32,
-        next: &mut Next,
-    ) -> Hold<Entry> {
-        if let Some(old) = old {
-            // A list without a load leaves the last report, so it is no difference.
-            let same = Instance { load: old.instance.load, ..instance.clone() } == old.instance;
-            if same && (instance.load.is_none() || instance.load == old.instance.load) {
-                return old.clone();
-            }
-            next.change.retagged |= instance.tags != old.instance.tags || instance.zone != old.instance.zone;
-        }
-        next.changed = true;
-        next.change.touched.push(index);
-        let carried =
-            old.and_then(|old| old.token.clone()).filter(|token| token.user_data() == instance.user_data);
-        let token = match (&self.releases, carried) {
-            (Some(_), Some(token)) => Some(token),
-            (Some(releases), None) => {
-                let token = releases.token(instance.user_data);
-                next.fresh.push(token.clone());
-                Some(token)
-            }
-            (None, _) => None,
-        };
-        Hold::new(Entry { instance, token }, &self.retired)
-    }
-
-    /// The snapshot of the next list, every route compiled.
-    fn compile(&self, writer: &Writer, next: &Next, version: u64) -> Snapshot {
-        let before = &writer.current.roster;
-        let ids = next.change.same_list.then(|| before.ids.clone());
-        let tags = (!next.change.retagged).then(|| before.tags.clone());
-        let slots: Arc<[u32]> =
-            if next.change.same_list { before.slots.clone() } else { next.slots.as_slice().into() };
-        let roster = Roster::build(next.list.clone(), slots, ids, tags, self.zone.clone());
+    /// The snapshot of a roster, every route compiled.
+    pub(super) fn compile(&self, writer: &Writer, roster: Roster, change: &Change, version: u64) -> Snapshot {
         let compile = |(number, record): (usize, &Option<Record>)| {
             let record = record.as_ref().filter(|record| record.is_alive())?;
             let before = writer.current.routes.get(number).and_then(Option::as_deref);
-            Some(Arc::new(self.compile_route(record, before, &roster, &next.change)))
+            Some(Arc::new(self.compile_route(record, before, &roster, change)))
         };
         let routes = writer.routes.iter().enumerate().map(compile).collect();
         Snapshot::new(version, roster, routes)
@@ -277,7 +196,7 @@ impl Core {
     }
 
     /// Swaps the snapshot in. Nothing here can fail.
-    fn publish(&self, writer: &mut Writer, snapshot: Snapshot) {
+    pub(super) fn publish(&self, writer: &mut Writer, snapshot: Snapshot) {
         let next = Hold::new(snapshot, &self.retired);
         self.published.swap(next.clone(), &mut writer.waiting);
         writer.current = next;
@@ -290,55 +209,47 @@ impl Core {
 
     /// Makes a route part of the snapshot.
     pub(super) fn add_route(self: &Arc<Self>, spec: RouteSpec) -> Route {
-        let _after = Cleaner(self);
-        let gate = CommitGate::enter();
-        let mut writer = self.writer.lock();
-        let number = writer.routes.iter().position(Option::is_none).unwrap_or(writer.routes.len());
-        let record = Record {
-            spec: Arc::new(spec),
-            positions: Arc::default(),
-            seed: self.seed.map(|seed| mix2(seed, number as u64)),
-            alive: Arc::new(AtomicBool::new(true)),
-        };
-        let current = &writer.current;
-        let nothing = Change { same_list: true, retagged: true, touched: Vec::new() };
-        let compiled = Arc::new(self.compile_route(&record, None, &current.roster, &nothing));
-        let mut routes: Vec<Option<Arc<CompiledRoute>>> = current.routes.clone();
-        routes.resize(routes.len().max(number + 1), None);
-        routes[number] = Some(compiled);
-        for (number, record) in writer.routes.iter().enumerate() {
-            if record.as_ref().is_some_and(|record| !record.is_alive()) {
-                routes[number] = None;
+        let (number, record) = self.write(|writer| {
+            let number = writer.routes.iter().position(Option::is_none).unwrap_or(writer.routes.len());
+            let record = Record {
+                spec: Arc::new(spec),
+                positions: Arc::default(),
+                seed: self.seed.map(|seed| mix2(seed, number as u64)),
+                alive: Arc::new(AtomicBool::new(true)),
+            };
+            let current = &writer.current;
+            let everything = Change { same_list: true, retagged: true, touched: Vec::new() };
+            let compiled = Arc::new(self.compile_route(&record, None, &current.roster, &everything));
+            let mut routes: Vec<Option<Arc<CompiledRoute>>> = current.routes.clone();
+            let count = writer.routes.len().max(number + 1);
+            routes.resize(count, None);
+            for (route, record) in routes.iter_mut().zip(&writer.routes) {
+                if !record.as_ref().is_some_and(Record::is_alive) {
+                    *route = None;
+                }
             }
-        }
-        let roster = current.roster.share();
-        let snapshot = Snapshot::new(current.version, roster, routes);
-        let count = writer.routes.len().max(number + 1);
-        writer.routes.resize(count, None);
-        writer.routes[number] = Some(record.clone());
-        self.publish(&mut writer, snapshot);
-        self.unlock(writer, gate);
+            routes[number] = Some(compiled);
+            let snapshot = Snapshot::new(current.version, current.roster.share(), routes);
+            writer.routes.resize(count, None);
+            writer.routes[number] = Some(record.clone());
+            self.publish(writer, snapshot);
+            (number, record)
+        });
         let Record { spec, positions, seed, alive } = record;
         Route::new(RouteShared::new(self.clone(), number, spec, positions, seed, alive))
     }
 
-    /// Takes out what no reader can see any more, gives back the lock, and only then lets go of it.
-    fn unlock(&self, mut writer: MutexGuard<'_, Writer>, gate: CommitGate) {
-        let quiet = writer.waiting.take_quiet();
-        drop(writer);
-        drop(gate);
-        drop(quiet);
-    }
-
+    /// Values that wait to be freed.
     pub(super) fn retired(&self) -> usize {
-        self.writer.lock().waiting.len() + self.retired.len()
+        self.write(|writer| writer.waiting.len()) + self.retired.len()
     }
 
-    /// When the last update was accepted, the one refused since, and the number of routes.
-    pub(super) fn history(&self) -> (u64, Option<(String, u64)>, usize) {
-        let writer = self.writer.lock();
-        let routes = writer.routes.iter().flatten().filter(|record| record.is_alive()).count();
-        (writer.accepted, writer.refused.clone(), routes)
+    pub(super) fn history(&self) -> History {
+        self.write(|writer| History {
+            accepted: writer.accepted,
+            refused: writer.refused.clone(),
+            routes: writer.routes.iter().flatten().filter(|record| record.is_alive()).count(),
+        })
     }
 
     /// Frees what nobody holds and tells the host. Not under a lock: destructors and the hook run here.
@@ -354,20 +265,15 @@ impl Drop for Core {
     fn drop(&mut self) {
         // No handle is left, so no pick is under way and the last snapshots are nobody's.
         let writer = self.writer.get_mut();
-        drop(std::mem::replace(&mut writer.waiting, Waiting::new()));
-        let last = Hold::new(
-            Snapshot::new(0, Roster::build(Vec::new(), Arc::from([]), None, None, None), Vec::new()),
-            &self.retired,
-        );
-        let mut waiting = Waiting::new();
+        let last = Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &self.retired);
         writer.current = last.clone();
-        self.published.swap(last, &mut waiting);
-        drop(waiting);
+        self.published.swap(last, &mut writer.waiting);
+        drop(std::mem::replace(&mut writer.waiting, Waiting::new()));
         self.clean();
     }
 }
 
-/// Cleans up when a commit is over, also one that panicked.
+/// Cleans up when a change is over, but where it panicked.
 struct Cleaner<'a>(&'a Core);
 
 impl Drop for Cleaner<'_> {
@@ -382,14 +288,5 @@ impl Record {
     fn is_alive(&self) -> bool {
         // Relaxed: a route compiled once more than needed does no harm.
         self.alive.load(Ordering::Relaxed)
-    }
-}
-
-impl Slots {
-    fn take(&mut self) -> u32 {
-        self.free.pop().unwrap_or_else(|| {
-            self.made += 1;
-            self.made - 1
-        })
     }
 }

@@ -131,11 +131,6 @@ impl<T: Send + Sync + 'static> Hold<T> {
         // SAFETY: the count just raised is this hold's own.
         unsafe { Self::from_raw(node) }
     }
-
-    /// Whether both hold the same value in the same place.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        self.node == other.node
-    }
 }
 
 impl<T: Send + Sync + 'static> Clone for Hold<T> {

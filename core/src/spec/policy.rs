@@ -4,18 +4,19 @@ use std::fmt;
 
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::RouteError;
 
 /// How one instance is taken out of a tier's set.
 ///
-/// In JSON a name, `"weighted_random"`, or an object with the name and its options.
+/// In JSON a name, `"power_of_two"`, or an object with the name and its options, `{"power_of_two": {"choices": 4}}`.
 ///
 /// Every policy passes over what the request excludes and keeps to what it requires; such requests take no turn of a
-/// rotation but draw by weight (uniformly for `round_robin`). An instance of weight zero is never picked.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
+/// rotation but draw by weight (uniformly for `round_robin`). An instance of weight zero is never picked. Only leases count
+/// as in flight; see [`crate::Route::lease`].
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Policy {
     /// Every instance alike. O(1), one random number.
@@ -30,8 +31,163 @@ pub enum Policy {
     /// The lowest reported load; an instance whose report is missing or stale counts as the mean of the others, ties
     /// are drawn uniformly. O(n), one random number.
     ///
-    /// Callers that share reports which are seconds old all run to the same instance until the next report.
+    /// Callers that share reports which are seconds old all run to the same instance until the next report: use
+    /// `power_of_two` with `"load": "reported"`, which does not.
     LeastLoad,
+    /// The lowest in flight / weight; ties are drawn by weight. O(n), one random number.
+    LeastRequest,
+    /// Distinct candidates drawn by weight; the lowest in flight / weight, or reported load, wins, a tie goes to the first
+    /// drawn. O(choices), as many random numbers.
+    PowerOfTwo(PowerOfTwo),
+    /// Candidates as for `power_of_two`, by decaying peak latency × (in flight × mean weight / weight + 1). An instance
+    /// without a sample counts as the mean of the other candidates; a failed request as a slow one. O(choices), as many
+    /// random numbers.
+    PeakEwma(PeakEwma),
+    /// The owner of the request's key; a request without a key is drawn by weight, and its pick says so. O(1), ketama
+    /// O(log n), bounded load O(n); no random number.
+    ConsistentHash(ConsistentHash),
+}
+
+/// Options of `power_of_two`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct PowerOfTwo {
+    /// Candidates, 2 to 8.
+    pub choices: u32,
+    /// What they are compared by.
+    pub load: Load,
+}
+
+/// Options of `peak_ewma`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct PeakEwma {
+    /// Candidates, 2 to 8.
+    pub choices: u32,
+}
+
+/// Options of `consistent_hash`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[non_exhaustive]
+pub struct ConsistentHash {
+    /// How keys find their owners.
+    pub algorithm: Algorithm,
+    /// Slots of the `rendezvous` and `maglev` tables: a prime from 1,009 to 4,194,301. `ketama` has none.
+    pub slots: u32,
+    /// Bounded load (V. Mirrokni, M. Thorup and M. Zadimoghaddam, 2018): no instance gets beyond
+    /// ⌈bound · (L + 1) · w / W⌉ leases, L being the leases open in the set. At least 1. `None`: unbounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
+}
+
+/// What `power_of_two` compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Load {
+    /// Leases in flight / weight.
+    #[default]
+    InFlight,
+    /// The reported load; a candidate without one counts as the mean of the others.
+    Reported,
+}
+
+/// How keys find their owners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Weighted rendezvous hashing over a table of slots: an instance that goes moves only its own keys.
+    #[default]
+    Rendezvous,
+    /// Maglev: the most even shares; a change moves somewhat more keys than it must.
+    Maglev,
+    /// Ketama: the owners of nginx's `hash … consistent`.
+    Ketama,
+}
+
+/// Fewest and most candidates.
+const CHOICES: std::ops::RangeInclusive<u32> = 2..=8;
+
+/// Fewest and most slots.
+const SLOTS: std::ops::RangeInclusive<u32> = 1_009..=4_194_301;
+
+impl Default for PowerOfTwo {
+    fn default() -> Self {
+        Self { choices: 2, load: Load::InFlight }
+    }
+}
+
+impl Default for PeakEwma {
+    fn default() -> Self {
+        Self { choices: 2 }
+    }
+}
+
+impl Default for ConsistentHash {
+    fn default() -> Self {
+        Self { algorithm: Algorithm::Rendezvous, slots: 65_537, bound: None }
+    }
+}
+
+impl PowerOfTwo {
+    /// The default options: two candidates by leases in flight.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of candidates.
+    pub fn choices(mut self, choices: u32) -> Self {
+        self.choices = choices;
+        self
+    }
+
+    /// Sets what they are compared by.
+    pub fn load(mut self, load: Load) -> Self {
+        self.load = load;
+        self
+    }
+}
+
+impl PeakEwma {
+    /// The default options: two candidates.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the number of candidates.
+    pub fn choices(mut self, choices: u32) -> Self {
+        self.choices = choices;
+        self
+    }
+}
+
+impl ConsistentHash {
+    /// The default options: rendezvous over 65,537 slots, unbounded.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how keys find their owners.
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// Sets the number of slots.
+    pub fn slots(mut self, slots: u32) -> Self {
+        self.slots = slots;
+        self
+    }
+
+    /// Bounds the load.
+    pub fn bound(mut self, bound: f64) -> Self {
+        self.bound = Some(bound);
+        self
+    }
 }
 
 impl Policy {
@@ -43,12 +199,26 @@ impl Policy {
             Self::RoundRobin => "round_robin",
             Self::WeightedRoundRobin => "weighted_round_robin",
             Self::LeastLoad => "least_load",
+            Self::LeastRequest => "least_request",
+            Self::PowerOfTwo(_) => "power_of_two",
+            Self::PeakEwma(_) => "peak_ewma",
+            Self::ConsistentHash(_) => "consistent_hash",
         }
     }
 
     /// Every policy with its default options.
     pub fn all() -> Vec<Self> {
-        vec![Self::Random, Self::WeightedRandom, Self::RoundRobin, Self::WeightedRoundRobin, Self::LeastLoad]
+        vec![
+            Self::Random,
+            Self::WeightedRandom,
+            Self::RoundRobin,
+            Self::WeightedRoundRobin,
+            Self::LeastLoad,
+            Self::LeastRequest,
+            Self::PowerOfTwo(PowerOfTwo::default()),
+            Self::PeakEwma(PeakEwma::default()),
+            Self::ConsistentHash(ConsistentHash::default()),
+        ]
     }
 
     /// Whether the policy looks at weights at all, beyond keeping away from weight zero.
@@ -62,7 +232,67 @@ impl Policy {
     }
 
     pub(super) fn check(&self) -> Result<(), RouteError> {
-        Ok(())
+        match self {
+            Self::PowerOfTwo(options) => check_choices("policy.power_of_two.choices", options.choices),
+            Self::PeakEwma(options) => check_choices("policy.peak_ewma.choices", options.choices),
+            Self::ConsistentHash(options) => options.check(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ConsistentHash {
+    fn check(&self) -> Result<(), RouteError> {
+        if !SLOTS.contains(&self.slots) || !is_prime(self.slots) {
+            let message =
+                format!("{}, must be a prime from {} to {}", self.slots, SLOTS.start(), SLOTS.end());
+            return Err(RouteError::new("policy.consistent_hash.slots", message));
+        }
+        match self.bound {
+            Some(bound) if !(bound.is_finite() && bound >= 1.0) => {
+                let message = format!("{bound}, must be finite and at least 1");
+                Err(RouteError::new("policy.consistent_hash.bound", message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_choices(path: &str, choices: u32) -> Result<(), RouteError> {
+    if CHOICES.contains(&choices) {
+        return Ok(());
+    }
+    let message = format!("{choices}, must be between {} and {}", CHOICES.start(), CHOICES.end());
+    Err(RouteError::new(path, message))
+}
+
+pub(crate) fn is_prime(number: u32) -> bool {
+    number >= 2
+        && (2..)
+            .take_while(|divisor| divisor * divisor <= number)
+            .all(|divisor| !number.is_multiple_of(divisor))
+}
+
+impl Serialize for Policy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        fn options<S: Serializer, T: Default + PartialEq + Serialize>(
+            serializer: S,
+            name: &'static str,
+            options: &T,
+        ) -> Result<S::Ok, S::Error> {
+            if *options == T::default() {
+                return serializer.serialize_str(name);
+            }
+            let mut map = serializer.serialize_map(Some(1))?;
+            map.serialize_entry(name, options)?;
+            map.end()
+        }
+        match self {
+            Self::PowerOfTwo(held) => options(serializer, self.name(), held),
+            Self::PeakEwma(held) => options(serializer, self.name(), held),
+            Self::ConsistentHash(held) => options(serializer, self.name(), held),
+            _ => serializer.serialize_str(self.name()),
+        }
     }
 }
 
@@ -75,9 +305,13 @@ enum Written {
     RoundRobin(NoOptions),
     WeightedRoundRobin(NoOptions),
     LeastLoad(NoOptions),
+    LeastRequest(NoOptions),
+    PowerOfTwo(PowerOfTwo),
+    PeakEwma(PeakEwma),
+    ConsistentHash(ConsistentHash),
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct NoOptions {}
 
@@ -90,6 +324,10 @@ enum Name {
     RoundRobin,
     WeightedRoundRobin,
     LeastLoad,
+    LeastRequest,
+    PowerOfTwo,
+    PeakEwma,
+    ConsistentHash,
 }
 
 impl<'de> Deserialize<'de> for Policy {
@@ -115,16 +353,24 @@ impl<'de> Visitor<'de> for NameOrObject {
             Name::RoundRobin => Policy::RoundRobin,
             Name::WeightedRoundRobin => Policy::WeightedRoundRobin,
             Name::LeastLoad => Policy::LeastLoad,
+            Name::LeastRequest => Policy::LeastRequest,
+            Name::PowerOfTwo => Policy::PowerOfTwo(PowerOfTwo::default()),
+            Name::PeakEwma => Policy::PeakEwma(PeakEwma::default()),
+            Name::ConsistentHash => Policy::ConsistentHash(ConsistentHash::default()),
         })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Policy, A::Error> {
         Ok(match Written::deserialize(MapAccessDeserializer::new(map))? {
-            Written::Random(_) => Policy::Random,
-            Written::WeightedRandom(_) => Policy::WeightedRandom,
-            Written::RoundRobin(_) => Policy::RoundRobin,
-            Written::WeightedRoundRobin(_) => Policy::WeightedRoundRobin,
-            Written::LeastLoad(_) => Policy::LeastLoad,
+            Written::Random(NoOptions {}) => Policy::Random,
+            Written::WeightedRandom(NoOptions {}) => Policy::WeightedRandom,
+            Written::RoundRobin(NoOptions {}) => Policy::RoundRobin,
+            Written::WeightedRoundRobin(NoOptions {}) => Policy::WeightedRoundRobin,
+            Written::LeastLoad(NoOptions {}) => Policy::LeastLoad,
+            Written::LeastRequest(NoOptions {}) => Policy::LeastRequest,
+            Written::PowerOfTwo(options) => Policy::PowerOfTwo(options),
+            Written::PeakEwma(options) => Policy::PeakEwma(options),
+            Written::ConsistentHash(options) => Policy::ConsistentHash(options),
         })
     }
 }

@@ -1,0 +1,353 @@
+//! `run`: picks many times by each policy.
+//!
+//! For each policy a pool of its own, so that figures do not depend on what ran before: [`Route::pick`] on all threads for
+//! the shares; for a rotation, one more route from its canonical start for the prefixes; and a loop that only picks for
+//! the time, see [`crate::timing`].
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use pointsman::format::Format;
+use pointsman::{Explanation, NoInstance, Policy, Reason, Request, Route, RouteSpec, Tier, ZoneRule};
+use serde::Serialize;
+
+use crate::Answer;
+use crate::args::RunArgs;
+use crate::failure::Failure;
+use crate::input::{Asked, Input, Spec};
+use crate::progress::Progress;
+use crate::stats::{Prefixes, chi_square_p, fraction, max_share_error};
+use crate::{render, text, timing};
+
+/// Picks counted for each policy, unless the arguments say how many.
+const PICKS: u64 = 1_000_000;
+
+/// Of policies that look at every instance, so many looks, and not fewer picks than this.
+const LOOKS: u64 = 200_000_000;
+const LEAST_PICKS: u64 = 10_000;
+
+/// Picks between two reports to the progress bar.
+const BATCH: u64 = 1 << 10;
+
+#[derive(Serialize)]
+pub(crate) struct Report {
+    pub(crate) instances: usize,
+    pub(crate) source: Format,
+    pub(crate) runs: Vec<Outcome>,
+}
+
+/// What one policy did. `None` where a figure does not apply.
+#[derive(Serialize)]
+pub(crate) struct Outcome {
+    pub(crate) policy: &'static str,
+    /// The tier that served most, by name or position, behind its branch where there is a split.
+    pub(crate) tier: Option<String>,
+    pub(crate) threads: u16,
+    pub(crate) picks: u64,
+    pub(crate) ns_per_pick: Option<f64>,
+    pub(crate) max_share_error: Option<f64>,
+    pub(crate) chi_square_p: Option<f64>,
+    pub(crate) max_prefix_deviation: Option<f64>,
+    /// Every instance, in the order of the list.
+    pub(crate) shares: Vec<Line>,
+    pub(crate) no_instance: Option<Reason>,
+    /// The form of the rotation, and the bound of its prefix deviation.
+    #[serde(skip)]
+    pub(crate) rotation: Option<(&'static str, f64)>,
+}
+
+#[derive(Serialize)]
+pub(crate) struct Line {
+    pub(crate) id: Arc<str>,
+    pub(crate) expected: Option<f64>,
+    pub(crate) observed: f64,
+}
+
+/// What decides among the instances of a route, once the request is fixed.
+#[derive(PartialEq)]
+enum Chance {
+    /// Independent draws: counts are multinomial.
+    Draws,
+    /// The turns of one rotation, of this form over so many instances.
+    Turns(&'static str, usize),
+    /// Draws and turns together, of which neither statistic is known.
+    Both,
+}
+
+/// What was counted.
+struct Tally {
+    counts: Vec<u64>,
+    /// Picks by branch and tier, in rows of [`pointsman::MAX_TIERS`].
+    tiers: Vec<u64>,
+    refused: u64,
+    refusal: Option<NoInstance>,
+}
+
+pub(crate) fn command(args: &RunArgs) -> Result<Answer, Failure> {
+    let input = Input::read(&args.input)?;
+    let specs = specs(args)?;
+    let asked = Asked::new(&args.request);
+    let instances = input.found.instances.len();
+    let steps = specs.iter().map(|spec| steps(args, &spec.spec.policy, instances));
+    let progress = Progress::new(steps.fold(0, u64::saturating_add));
+    let mut runs = Vec::with_capacity(specs.len());
+    let mut nobody = None;
+    for spec in &specs {
+        progress.say(spec.spec.policy.name());
+        let (outcome, refusal) = run(args, &input, spec, &asked.request(), &progress)?;
+        nobody = nobody.or(refusal);
+        runs.push(outcome);
+    }
+    drop(progress);
+    let report = Report { instances, source: input.found.report.format, runs };
+    let text = if args.json { text::json(&report)? } else { render::run(&report, &input, args) };
+    Ok(Answer { text, nobody: nobody.map(|refusal| format!("{}: {refusal}", input.name)) })
+}
+
+/// The routes to run: one for each policy.
+fn specs(args: &RunArgs) -> Result<Vec<Spec>, Failure> {
+    let given = args.route.as_deref().map(Spec::read).transpose()?;
+    let policies = match &given {
+        _ if !args.policies.is_empty() => args.policies.clone(),
+        Some(given) => vec![given.spec.policy.clone()],
+        None => Policy::all(),
+    };
+    let (name, base) = match given {
+        // A policy of the command line stands in for the file's; all else that can be wrong is in the file.
+        Some(given) => (given.name, given.spec),
+        None => ("--policy".to_owned(), default_route(args)),
+    };
+    let with = |policy| {
+        let mut spec = base.clone();
+        spec.policy = policy;
+        Spec { name: name.clone(), spec }
+    };
+    Ok(policies.into_iter().map(with).collect())
+}
+
+/// Without a route, what the arguments suggest: the tags of the request match, near ones first, then everyone.
+fn default_route(args: &RunArgs) -> RouteSpec {
+    let keys: BTreeSet<&str> = args.request.tags.iter().map(|(key, _)| key.as_str()).collect();
+    let tags = |tier: Tier| keys.iter().fold(tier, |tier, key| tier.matching(*key));
+    let mut tiers = Vec::new();
+    match (keys.is_empty(), args.input.zone.is_none()) {
+        (true, true) => {}
+        (false, true) => tiers.push(tags(Tier::new().name("same tags"))),
+        (true, false) => tiers.push(Tier::new().name("near").zone(ZoneRule::Local)),
+        (false, false) => {
+            tiers.push(tags(Tier::new().name("same tags, near").zone(ZoneRule::Local)));
+            tiers.push(tags(Tier::new().name("same tags")));
+        }
+    }
+    tiers.push(Tier::new().name("all"));
+    tiers.into_iter().fold(RouteSpec::new(Policy::Random), RouteSpec::tier)
+}
+
+fn run(
+    args: &RunArgs,
+    input: &Input,
+    spec: &Spec,
+    request: &Request<'_>,
+    progress: &Progress,
+) -> Result<(Outcome, Option<NoInstance>), Failure> {
+    let picks = picks(args, &spec.spec.policy, input.found.instances.len());
+    let pool = input.pool(args.seed)?;
+    let route = spec.route(&pool)?;
+    let explained = route.explain(request);
+    let expected = expected(input, &explained);
+    let tally = count(&route, request, input.found.instances.len(), (picks, args.threads), progress)?;
+    let served = picks - tally.refused;
+
+    let shares = input.found.instances.iter().enumerate().map(|(index, instance)| Line {
+        id: instance.id.clone(),
+        expected: expected.as_ref().map(|shares| shares[index]),
+        observed: fraction(tally.counts[index], picks),
+    });
+    let mut outcome = Outcome {
+        policy: spec.spec.policy.name(),
+        tier: tally.busiest_tier().map(|(branch, tier)| tier_name(&explained, branch, tier)),
+        threads: args.threads,
+        picks,
+        ns_per_pick: None,
+        max_share_error: None,
+        chi_square_p: None,
+        max_prefix_deviation: None,
+        shares: shares.collect(),
+        no_instance: tally.refusal.map(|refusal| refusal.reason),
+        rotation: None,
+    };
+    if served == 0 {
+        return Ok((outcome, tally.refusal));
+    }
+    if let Some(expected) = &expected {
+        outcome.max_share_error = Some(max_share_error(expected, &tally.counts, picks));
+        match chance(&explained) {
+            Chance::Draws => outcome.chi_square_p = tally.chi_square_p(expected, picks),
+            Chance::Turns(form, n) => {
+                outcome.max_prefix_deviation =
+                    Some(prefixes(&spec.route(&pool)?, request, expected, picks, progress));
+                outcome.rotation = Some((form, bound(form, n, picks)));
+            }
+            Chance::Both => {}
+        }
+    }
+    let timed = if args.seed.is_some() { spec.route(&input.pool(None)?)? } else { route };
+    outcome.ns_per_pick = Some(timing::ns_per_pick(&timed, request, args.threads)?);
+    Ok((outcome, None))
+}
+
+/// A policy that looks at every instance is given fewer picks on a long list.
+fn picks(args: &RunArgs, policy: &Policy, instances: usize) -> u64 {
+    args.picks.unwrap_or(match policy.name() {
+        "least_load" | "least_request" => (LOOKS / instances.max(1) as u64).clamp(LEAST_PICKS, PICKS),
+        _ => PICKS,
+    })
+}
+
+/// Picks in all: rotations are walked a second time.
+fn steps(args: &RunArgs, policy: &Policy, instances: usize) -> u64 {
+    let walks = if policy.name().ends_with("round_robin") { 2 } else { 1 };
+    picks(args, policy, instances).saturating_mul(walks)
+}
+
+/// The expected share of every instance, in the order of the list; `None` where the policy defines none.
+fn expected(input: &Input, explained: &Explanation) -> Option<Vec<f64>> {
+    if explained.shares.is_empty() && explained.reason.is_none() {
+        return None;
+    }
+    let mut listed = explained.shares.iter().peekable();
+    let of = |id: &Arc<str>| listed.next_if(|share| share.id == *id).map_or(0.0, |share| share.share);
+    Some(input.found.instances.iter().map(|instance| &instance.id).map(of).collect())
+}
+
+/// A rotation takes a turn only for a request that leaves its set whole; others draw from the set.
+fn chance(explained: &Explanation) -> Chance {
+    let branches = explained.branches.iter().filter(|branch| branch.share > 0.0);
+    let used: Vec<_> = branches.flat_map(|branch| &branch.tiers).filter(|tier| tier.share > 0.0).collect();
+    let turns = used.iter().filter_map(|tier| {
+        let whole = !tier.at_pick_time && tier.eligible == tier.available;
+        tier.rotation.filter(|_| whole).map(|form| Chance::Turns(form, tier.eligible))
+    });
+    match (turns.collect::<Vec<_>>().as_mut_slice(), used.len()) {
+        ([], _) => Chance::Draws,
+        ([turns], 1) => std::mem::replace(turns, Chance::Both),
+        _ => Chance::Both,
+    }
+}
+
+/// What the engine promises for every prefix from the canonical start.
+fn bound(form: &str, n: usize, picks: u64) -> f64 {
+    match form {
+        "golden" => 1.0 + 0.42 * (picks as f64).ln(),
+        _ if n < 2 => 0.0,
+        "equal" => 1.0 - 1.0 / n as f64,
+        _ => 1.0 - 1.0 / (2 * n - 2) as f64,
+    }
+}
+
+fn tier_name(explained: &Explanation, branch: usize, tier: usize) -> String {
+    let Some(branch) = explained.branches.get(branch) else { return tier.to_string() };
+    let name = branch.tiers.get(tier).map_or_else(|| tier.to_string(), |tier| tier.name.clone());
+    if branch.name.is_empty() { name } else { format!("{}/{name}", branch.name) }
+}
+
+fn prefixes(route: &Route, request: &Request<'_>, expected: &[f64], picks: u64, progress: &Progress) -> f64 {
+    route.start_at(0);
+    let mut prefixes = Prefixes::new(expected);
+    for batch in batches(picks) {
+        for _ in 0..batch {
+            if let Ok(pick) = route.pick(request) {
+                prefixes.add(pick.index());
+            }
+        }
+        progress.add(batch);
+    }
+    prefixes.finish()
+}
+
+fn batches(picks: u64) -> impl Iterator<Item = u64> {
+    (0..picks).step_by(BATCH as usize).map(move |begin| BATCH.min(picks - begin))
+}
+
+fn count(
+    route: &Route,
+    request: &Request<'_>,
+    instances: usize,
+    (picks, threads): (u64, u16),
+    progress: &Progress,
+) -> Result<Tally, Failure> {
+    let threads = u64::from(threads);
+    let share = |thread: u64| picks / threads + u64::from(thread < picks % threads);
+    if threads == 1 {
+        return Ok(Tally::count(route, request, instances, picks, progress));
+    }
+    std::thread::scope(|scope| {
+        let mut workers = Vec::with_capacity(threads as usize);
+        for thread in 0..threads {
+            let work = move || Tally::count(route, request, instances, share(thread), progress);
+            let worker = std::thread::Builder::new().spawn_scoped(scope, work);
+            workers.push(worker.map_err(|error| Failure::bad("--threads", error))?);
+        }
+        let tallies = workers.into_iter().filter_map(|worker| worker.join().ok());
+        Ok(tallies.fold(Tally::new(instances), Tally::plus))
+    })
+}
+
+impl Tally {
+    fn new(instances: usize) -> Self {
+        let tiers = pointsman::MAX_BRANCHES * pointsman::MAX_TIERS;
+        Self { counts: vec![0; instances], tiers: vec![0; tiers], refused: 0, refusal: None }
+    }
+
+    fn count(
+        route: &Route,
+        request: &Request<'_>,
+        instances: usize,
+        picks: u64,
+        progress: &Progress,
+    ) -> Self {
+        let mut tally = Self::new(instances);
+        for batch in batches(picks) {
+            for _ in 0..batch {
+                match route.pick(request) {
+                    Ok(pick) => {
+                        tally.counts[pick.index()] += 1;
+                        tally.tiers[pick.branch() * pointsman::MAX_TIERS + pick.tier()] += 1;
+                    }
+                    Err(refusal) => {
+                        tally.refused += 1;
+                        tally.refusal.get_or_insert(refusal);
+                    }
+                }
+            }
+            progress.add(batch);
+        }
+        tally
+    }
+
+    fn plus(mut self, other: Self) -> Self {
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
+        self.tiers.iter_mut().zip(other.tiers).for_each(|(sum, count)| *sum += count);
+        self.refused += other.refused;
+        self.refusal = self.refusal.or(other.refusal);
+        self
+    }
+
+    /// Branch and tier that served most; of several the first.
+    fn busiest_tier(&self) -> Option<(usize, usize)> {
+        let most = *self.tiers.iter().max().filter(|most| **most > 0)?;
+        let place = self.tiers.iter().position(|count| *count == most)?;
+        Some((place / pointsman::MAX_TIERS, place % pointsman::MAX_TIERS))
+    }
+
+    /// Refused picks are one cell more.
+    fn chi_square_p(&self, expected: &[f64], picks: u64) -> Option<f64> {
+        if self.refused == 0 {
+            return chi_square_p(expected, &self.counts, picks);
+        }
+        let refused = (1.0 - expected.iter().sum::<f64>()).max(0.0);
+        let expected: Vec<f64> = expected.iter().copied().chain([refused]).collect();
+        let counts: Vec<u64> = self.counts.iter().copied().chain([self.refused]).collect();
+        chi_square_p(&expected, &counts, picks)
+    }
+}

@@ -1,0 +1,128 @@
+//! Leases: picks that are held until the request ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::compile::Snapshot;
+use crate::compile::roster::Entry;
+use crate::error::{NoInstance, Reason};
+use crate::instance::Instance;
+use crate::pick::Picked;
+use crate::pool::Core;
+use crate::publish::{Hold, fork_generation};
+
+/// How a request ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The instance answered.
+    Success,
+    /// It did not, or with an error that speaks against it.
+    Failure,
+    /// The caller lost interest: the instance is not counted as in flight any more, and nothing is learned.
+    Cancelled,
+}
+
+/// A pick that is held until the request ends, and counts as in flight meanwhile.
+///
+/// Owned and `Send`; safe to hold across updates and after its instance has left the pool. It still names the same instance
+/// then, and its end never touches another, not even a new one with the same id. Dropping it is [`Outcome::Cancelled`].
+///
+/// Cost: a handful of atomic operations, no allocation, no lock.
+pub struct Lease {
+    entry: Hold<Entry>,
+    // Declared behind the entry, which the pool frees.
+    core: Arc<Core>,
+    picked: Picked,
+    version: u64,
+    /// The fork generation that counted it: a child releases nothing that its parent counted.
+    generation: u32,
+    open: bool,
+}
+
+impl Lease {
+    /// Takes what `choose` finds in the snapshot. It is told whom not to choose: those that were found and turned out full.
+    pub(crate) fn take(
+        core: &Arc<Core>,
+        snapshot: &Snapshot,
+        mut choose: impl FnMut(&[Picked]) -> Result<Picked, NoInstance>,
+    ) -> Result<Self, NoInstance> {
+        let mut full = arrayvec::ArrayVec::<Picked, 16>::new();
+        loop {
+            let picked = choose(&full).map_err(|refused| match full.last() {
+                // Somebody else took the last room between the look and the count.
+                Some(last) if refused.reason == Reason::Excluded => {
+                    NoInstance { reason: Reason::Saturated, tier: last.tier, branch: last.branch }
+                }
+                _ => refused,
+            })?;
+            let entry = &snapshot.roster.list[picked.index()];
+            if core.live.acquire(entry.slot.number(), entry.instance.max_in_flight) {
+                return Ok(Self {
+                    entry: entry.clone(),
+                    core: core.clone(),
+                    picked,
+                    version: snapshot.version,
+                    generation: fork_generation(),
+                    open: true,
+                });
+            }
+            if full.try_push(picked).is_err() {
+                return Err(NoInstance {
+                    reason: Reason::Saturated,
+                    tier: picked.tier,
+                    branch: picked.branch,
+                });
+            }
+        }
+    }
+
+    /// The instance, as it was when it was picked.
+    pub fn instance(&self) -> &Instance {
+        &self.entry.instance
+    }
+
+    /// How it was found.
+    pub fn picked(&self) -> Picked {
+        self.picked
+    }
+
+    /// The version of the list it was picked from.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Ends the lease. `latency` is the caller's measure, best the time to the first byte of the response; `None` teaches
+    /// nothing of speed, but that a failure counts as a slow request in any case.
+    pub fn done(mut self, outcome: Outcome, latency: impl Into<Option<Duration>>) {
+        let now = self.core.now();
+        self.end(outcome, latency.into(), now);
+    }
+
+    /// The same at a given time, in nanoseconds since the pool was made. A step back is ignored.
+    pub fn done_at(mut self, outcome: Outcome, latency: impl Into<Option<Duration>>, now_ns: u64) {
+        self.end(outcome, latency.into(), now_ns);
+    }
+
+    fn end(&mut self, outcome: Outcome, latency: Option<Duration>, now: u64) {
+        if std::mem::replace(&mut self.open, false) {
+            let slot = self.entry.slot.number();
+            self.core.live.release(slot, self.generation);
+            if outcome != Outcome::Cancelled {
+                self.core.live.learn(slot, outcome, latency, now);
+            }
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        self.end(Outcome::Cancelled, None, 0);
+    }
+}
+
+impl std::fmt::Debug for Lease {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lease").field("instance", self.instance()).field("picked", &self.picked).finish()
+    }
+}

@@ -1,0 +1,16 @@
+//! What goes wrong in the field does not go wrong here: weights, rotations, updates, tags, zones, retries, processes, threads.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod arithmetic;
+mod concurrency;
+mod exclusion;
+mod loads;
+mod processes;
+mod round_robin;
+mod tags;
+mod updates;
+mod weighted_rotation;
+mod weights;
+mod zones;

@@ -132,7 +132,8 @@ pub(crate) struct RequestArgs {
     /// Tag that the instance must have; repeatable, one key's values are alternatives
     #[arg(long, value_name = "K=V", value_parser = pair)]
     pub(crate) require: Vec<(String, String)>,
-    /// Key of the request, for splits and policies that go by one
+    /// Key of the request, for splits and policies that go by one [default: `run` gives such a
+    /// policy a new one for each pick]
     #[arg(long, value_name = "K")]
     pub(crate) key: Option<String>,
     /// Id of an instance to keep away from; repeatable

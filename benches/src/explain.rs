@@ -18,7 +18,7 @@ pub(crate) fn command(args: &ExplainArgs) -> Result<Answer, Failure> {
     let asked = Asked::new(&args.request);
     let explained = route.explain(&asked.request());
     let text = if args.json { text::json(&explained)? } else { as_text(&explained, &input) };
-    let nobody = explained.reason.filter(|_| explained.shares.is_empty());
+    let nobody = explained.reason.filter(|_| serves_nobody(&explained));
     Ok(Answer { text, nobody: nobody.map(|reason| format!("{}: no instance: {reason}", input.name)) })
 }
 
@@ -38,10 +38,17 @@ fn as_text(explained: &Explanation, input: &Input) -> String {
         text += "\nonly excluded instances are left, and the request takes them as a last resort\n";
     }
     if let Some(reason) = explained.reason {
-        let who = if explained.shares.is_empty() { "no instance" } else { "some requests find none" };
+        let who = if serves_nobody(explained) { "no instance" } else { "some requests find none" };
         text += &format!("\n{}\n", paint.bad(&format!("{who}: {reason}")));
     }
+    if !explained.shares_defined {
+        text += "\nthe policy defines no shares while loads differ\n";
+    }
     text + &shares(explained, &paint)
+}
+
+fn serves_nobody(explained: &Explanation) -> bool {
+    explained.branches.iter().flat_map(|branch| &branch.tiers).all(|tier| tier.share == 0.0)
 }
 
 fn tiers(branch: &BranchExplanation, paint: &Paint) -> String {
@@ -88,8 +95,15 @@ fn remarks(tier: &TierExplanation) -> Vec<String> {
         remarks.push(format!("not used: {reason}{then}"));
     }
     if tier.share > 0.0 {
-        if let Some(form) = tier.rotation.filter(|_| !tier.at_pick_time && tier.eligible == tier.available) {
-            remarks.push(format!("{form} rotation"));
+        if let Some(form) = tier.rotation {
+            let turns = !tier.at_pick_time && tier.eligible == tier.available;
+            remarks.push(match turns {
+                true => format!("{form} rotation"),
+                false => "no turn of the rotation: drawn by weight".to_owned(),
+            });
+        }
+        if let Some(algorithm) = tier.hashing {
+            remarks.push(format!("hashing by {algorithm}"));
         }
         if tier.at_pick_time {
             remarks.push("worked out at pick time, no table for this request".to_owned());

@@ -72,7 +72,8 @@ fn shares(outcome: &Outcome, input: &Input, args: &RunArgs, paint: &Paint) -> St
     let form = outcome.rotation.map_or(String::new(), |(form, _)| format!(", {form} rotation"));
     let tier = crate::text::cut(tier, 24);
     let picks = grouped(outcome.picks);
-    let title = format!("{}{form}, tier {tier}, {picks} picks", outcome.policy);
+    let keys = if outcome.keys { ", each with a key of its own" } else { "" };
+    let title = format!("{}{form}, tier {tier}, {picks} picks{keys}", outcome.policy);
     let mut text = format!("\n{}", paint.strong(&title));
     if let Some(reason) = outcome.no_instance {
         text += &paint.bad(&format!("; some requests find none: {reason}"));

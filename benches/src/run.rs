@@ -5,6 +5,7 @@
 //! the time, see [`crate::timing`].
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use pointsman::format::Format;
@@ -54,6 +55,9 @@ pub(crate) struct Outcome {
     /// The form of the rotation, and the bound of its prefix deviation.
     #[serde(skip)]
     pub(crate) rotation: Option<(&'static str, f64)>,
+    /// Whether each pick had a key of its own.
+    #[serde(skip)]
+    pub(crate) keys: bool,
 }
 
 #[derive(Serialize)]
@@ -63,15 +67,28 @@ pub(crate) struct Line {
     pub(crate) observed: f64,
 }
 
-/// What decides among the instances of a route, once the request is fixed.
-#[derive(PartialEq)]
+/// The requests of a run: one and the same, or each with a key of its own for a policy that goes by keys.
+#[derive(Clone, Copy)]
+pub(crate) struct Requests<'a> {
+    request: Request<'a>,
+    keys: bool,
+}
+
+impl Requests<'_> {
+    #[inline]
+    pub(crate) fn with<R>(&self, number: u64, pick: impl FnOnce(&Request<'_>) -> R) -> R {
+        if self.keys { pick(&self.request.key(&number.to_le_bytes())) } else { pick(&self.request) }
+    }
+}
+
+/// What decides among the instances of a route.
 enum Chance {
     /// Independent draws: counts are multinomial.
     Draws,
     /// The turns of one rotation, of this form over so many instances.
     Turns(&'static str, usize),
-    /// Draws and turns together, of which neither statistic is known.
-    Both,
+    /// Draws and turns together, or keys: neither statistic is known.
+    Other,
 }
 
 /// What was counted.
@@ -94,7 +111,9 @@ pub(crate) fn command(args: &RunArgs) -> Result<Answer, Failure> {
     let mut nobody = None;
     for spec in &specs {
         progress.say(spec.spec.policy.name());
-        let (outcome, refusal) = run(args, &input, spec, &asked.request(), &progress)?;
+        let by_key = matches!(spec.spec.policy, Policy::ConsistentHash(_));
+        let requests = Requests { request: asked.request(), keys: by_key && args.request.key.is_none() };
+        let (outcome, refusal) = run(args, &input, spec, requests, &progress)?;
         nobody = nobody.or(refusal);
         runs.push(outcome);
     }
@@ -147,15 +166,15 @@ fn run(
     args: &RunArgs,
     input: &Input,
     spec: &Spec,
-    request: &Request<'_>,
+    requests: Requests<'_>,
     progress: &Progress,
 ) -> Result<(Outcome, Option<NoInstance>), Failure> {
     let picks = picks(args, &spec.spec.policy, input.found.instances.len());
     let pool = input.pool(args.seed)?;
     let route = spec.route(&pool)?;
-    let explained = route.explain(request);
+    let explained = route.explain(&requests.request);
     let expected = expected(input, &explained);
-    let tally = count(&route, request, input.found.instances.len(), (picks, args.threads), progress)?;
+    let tally = count(&route, requests, input.found.instances.len(), (picks, args.threads), progress)?;
     let served = picks - tally.refused;
 
     let shares = input.found.instances.iter().enumerate().map(|(index, instance)| Line {
@@ -175,24 +194,25 @@ fn run(
         shares: shares.collect(),
         no_instance: tally.refusal.map(|refusal| refusal.reason),
         rotation: None,
+        keys: requests.keys,
     };
     if served == 0 {
         return Ok((outcome, tally.refusal));
     }
     if let Some(expected) = &expected {
         outcome.max_share_error = Some(max_share_error(expected, &tally.counts, picks));
-        match chance(&explained) {
+        match chance(&explained, requests.keys) {
             Chance::Draws => outcome.chi_square_p = tally.chi_square_p(expected, picks),
             Chance::Turns(form, n) => {
                 outcome.max_prefix_deviation =
-                    Some(prefixes(&spec.route(&pool)?, request, expected, picks, progress));
+                    Some(prefixes(&spec.route(&pool)?, &requests.request, expected, picks, progress));
                 outcome.rotation = Some((form, bound(form, n, picks)));
             }
-            Chance::Both => {}
+            Chance::Other => {}
         }
     }
     let timed = if args.seed.is_some() { spec.route(&input.pool(None)?)? } else { route };
-    outcome.ns_per_pick = Some(timing::ns_per_pick(&timed, request, args.threads)?);
+    outcome.ns_per_pick = Some(timing::ns_per_pick(&timed, requests, args.threads)?);
     Ok((outcome, None))
 }
 
@@ -204,15 +224,19 @@ fn picks(args: &RunArgs, policy: &Policy, instances: usize) -> u64 {
     })
 }
 
+fn rotates(policy: &str) -> bool {
+    policy.ends_with("round_robin")
+}
+
 /// Picks in all: rotations are walked a second time.
 fn steps(args: &RunArgs, policy: &Policy, instances: usize) -> u64 {
-    let walks = if policy.name().ends_with("round_robin") { 2 } else { 1 };
+    let walks = if rotates(policy.name()) { 2 } else { 1 };
     picks(args, policy, instances).saturating_mul(walks)
 }
 
 /// The expected share of every instance, in the order of the list; `None` where the policy defines none.
 fn expected(input: &Input, explained: &Explanation) -> Option<Vec<f64>> {
-    if explained.shares.is_empty() && explained.reason.is_none() {
+    if !explained.shares_defined {
         return None;
     }
     let mut listed = explained.shares.iter().peekable();
@@ -221,7 +245,10 @@ fn expected(input: &Input, explained: &Explanation) -> Option<Vec<f64>> {
 }
 
 /// A rotation takes a turn only for a request that leaves its set whole; others draw from the set.
-fn chance(explained: &Explanation) -> Chance {
+fn chance(explained: &Explanation, keys: bool) -> Chance {
+    if keys {
+        return Chance::Other;
+    }
     let branches = explained.branches.iter().filter(|branch| branch.share > 0.0);
     let used: Vec<_> = branches.flat_map(|branch| &branch.tiers).filter(|tier| tier.share > 0.0).collect();
     let turns = used.iter().filter_map(|tier| {
@@ -230,8 +257,8 @@ fn chance(explained: &Explanation) -> Chance {
     });
     match (turns.collect::<Vec<_>>().as_mut_slice(), used.len()) {
         ([], _) => Chance::Draws,
-        ([turns], 1) => std::mem::replace(turns, Chance::Both),
-        _ => Chance::Both,
+        ([turns], 1) => std::mem::replace(turns, Chance::Other),
+        _ => Chance::Other,
     }
 }
 
@@ -271,20 +298,21 @@ fn batches(picks: u64) -> impl Iterator<Item = u64> {
 
 fn count(
     route: &Route,
-    request: &Request<'_>,
+    requests: Requests<'_>,
     instances: usize,
     (picks, threads): (u64, u16),
     progress: &Progress,
 ) -> Result<Tally, Failure> {
     let threads = u64::from(threads);
-    let share = |thread: u64| picks / threads + u64::from(thread < picks % threads);
+    let begin = |thread: u64| picks / threads * thread + thread.min(picks % threads);
     if threads == 1 {
-        return Ok(Tally::count(route, request, instances, picks, progress));
+        return Ok(Tally::count(route, requests, instances, 0..picks, progress));
     }
     std::thread::scope(|scope| {
         let mut workers = Vec::with_capacity(threads as usize);
         for thread in 0..threads {
-            let work = move || Tally::count(route, request, instances, share(thread), progress);
+            let work =
+                move || Tally::count(route, requests, instances, begin(thread)..begin(thread + 1), progress);
             let worker = std::thread::Builder::new().spawn_scoped(scope, work);
             workers.push(worker.map_err(|error| Failure::bad("--threads", error))?);
         }
@@ -301,15 +329,18 @@ impl Tally {
 
     fn count(
         route: &Route,
-        request: &Request<'_>,
+        requests: Requests<'_>,
         instances: usize,
-        picks: u64,
+        picks: Range<u64>,
         progress: &Progress,
     ) -> Self {
         let mut tally = Self::new(instances);
-        for batch in batches(picks) {
+        let mut number = picks.start;
+        for batch in batches(picks.end - picks.start) {
             for _ in 0..batch {
-                match route.pick(request) {
+                let pick = requests.with(number, |request| route.pick(request));
+                number += 1;
+                match pick {
                     Ok(pick) => {
                         tally.counts[pick.index()] += 1;
                         tally.tiers[pick.branch() * pointsman::MAX_TIERS + pick.tier()] += 1;

@@ -9,29 +9,30 @@ use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use pointsman::{Request, Route};
+use pointsman::Route;
 
 use crate::failure::Failure;
+use crate::run::Requests;
 
 const ROUNDS: usize = 7;
 const ROUND: Duration = Duration::from_millis(15);
 const LARGEST_BATCH: u64 = 4_096;
 
 /// Nanoseconds that each of so many threads spends on a pick.
-pub(crate) fn ns_per_pick(route: &Route, request: &Request<'_>, threads: u16) -> Result<f64, Failure> {
+pub(crate) fn ns_per_pick(route: &Route, requests: Requests<'_>, threads: u16) -> Result<f64, Failure> {
     let mut rounds = Vec::with_capacity(ROUNDS);
     // The round before the first warms caches and the threads' generators, and is not counted.
-    one_round(route, request, threads)?;
+    one_round(route, requests, threads)?;
     for _ in 0..ROUNDS {
-        rounds.push(one_round(route, request, threads)?);
+        rounds.push(one_round(route, requests, threads)?);
     }
     rounds.sort_unstable_by(f64::total_cmp);
     Ok(rounds[ROUNDS / 2])
 }
 
-fn one_round(route: &Route, request: &Request<'_>, threads: u16) -> Result<f64, Failure> {
+fn one_round(route: &Route, requests: Requests<'_>, threads: u16) -> Result<f64, Failure> {
     if threads == 1 {
-        return Ok(one_thread(route, request));
+        return Ok(one_thread(route, requests));
     }
     let gate = Mutex::new(());
     let sum = std::thread::scope(|scope| {
@@ -40,7 +41,7 @@ fn one_round(route: &Route, request: &Request<'_>, threads: u16) -> Result<f64, 
         for _ in 0..threads {
             let work = || {
                 drop(gate.lock());
-                one_thread(route, request)
+                one_thread(route, requests)
             };
             let worker = std::thread::Builder::new().spawn_scoped(scope, work);
             workers.push(worker.map_err(|error| Failure::bad("--threads", error))?);
@@ -51,16 +52,18 @@ fn one_round(route: &Route, request: &Request<'_>, threads: u16) -> Result<f64, 
     Ok(sum / f64::from(threads))
 }
 
-fn one_thread(route: &Route, request: &Request<'_>) -> f64 {
+fn one_thread(route: &Route, requests: Requests<'_>) -> f64 {
     let mut batch = 1;
     let mut picks = 0;
     let begun = Instant::now();
     loop {
         for _ in 0..batch {
-            let pick = route.pick(black_box(request));
-            let _ = black_box(pick.as_ref().map(|pick| pick.instance().user_data));
+            requests.with(picks, |request| {
+                let pick = route.pick(black_box(request));
+                let _ = black_box(pick.as_ref().map(|pick| pick.instance().user_data));
+            });
+            picks += 1;
         }
-        picks += batch;
         let spent = begun.elapsed();
         if spent >= ROUND {
             return spent.as_nanos() as f64 / picks as f64;

@@ -9,7 +9,6 @@ use crate::compile::{CompiledRoute, Snapshot};
 use crate::error::{NoInstance, Reason};
 use crate::live::Live;
 use crate::pick::Picked;
-use crate::policy::Plan;
 use crate::policy::eligible::{Eligible, Filter};
 use crate::policy::rotation::Rotation;
 use crate::policy::table::{Member, Table};
@@ -46,6 +45,9 @@ pub(crate) fn select(
     drawn: &[Picked],
     hand: &mut impl Hand,
 ) -> Result<Picked, NoInstance> {
+    if let Some(picked) = select_quickly(route, live, request, drawn, hand) {
+        return Ok(picked);
+    }
     let walk = Walk { route, snapshot, live, request };
     let first = walk.first_branch(hand);
     let room = walk.room(drawn, true);
@@ -62,6 +64,48 @@ pub(crate) fn select(
         Err(_) => Err(refused),
     }
 }
+
+/// The same for a request that asks for no instance in particular, where tables decide everything. `None` where they do not,
+/// with no number drawn and no turn taken.
+#[inline]
+fn select_quickly(
+    route: &CompiledRoute,
+    live: &Live,
+    request: &Request<'_>,
+    drawn: &[Picked],
+    hand: &mut impl Hand,
+) -> Option<Picked> {
+    let [branch] = &*route.branches else { return None };
+    if !(request.require.is_empty()
+        && request.exclude.is_empty()
+        && request.prefer.is_none()
+        && drawn.is_empty())
+    {
+        return None;
+    }
+    for (number, tier) in branch.tiers.iter().enumerate() {
+        let group = match tier.find(request) {
+            Found::Group(group) => group,
+            Found::Nobody => continue,
+            Found::AtPickTime => return None,
+        };
+        if group.verdict.is_err() {
+            if tier.stops(group.members) {
+                return None;
+            }
+            continue;
+        }
+        if group.take < u64::MAX || group.limited {
+            return None;
+        }
+        let index = group.set.pick(&EVERYONE, request.key, live, group.position.as_deref(), hand)?;
+        let keyless = group.set.hashes() && request.key.is_none();
+        return Some(Picked { index, tier: number as u16, branch: 0, relaxed: false, keyless });
+    }
+    None
+}
+
+const EVERYONE: Eligible<'static> = Eligible { skips: &[], filter: None };
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {
@@ -190,7 +234,7 @@ impl<'a> Walk<'a> {
     }
 
     fn choice(&self, asked: &Asked<'_>, index: u32, tier: usize, branch: usize) -> Picked {
-        let hashes = asked.group.is_some_and(|group| matches!(group.set.plan, Plan::ConsistentHash(_)));
+        let hashes = asked.group.is_some_and(|group| group.set.hashes());
         let keyless = hashes && self.request.key.is_none();
         Picked { index, tier: tier as u16, branch: branch as u16, relaxed: false, keyless }
     }

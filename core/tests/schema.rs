@@ -60,6 +60,17 @@ fn route_specs_that_both_take() {
         .collect();
     specs.extend(
         [
+            r#"{"power_of_two": {"choices": 8, "load": "reported"}}"#,
+            r#"{"power_of_two": {"choices": 2, "load": "in_flight"}}"#,
+            r#"{"peak_ewma": {"choices": 3}}"#,
+            r#"{"consistent_hash": {"algorithm": "maglev", "slots": 1009, "bound": 1.25}}"#,
+            r#"{"consistent_hash": {"algorithm": "ketama", "slots": 4194301, "bound": null}}"#,
+            r#"{"consistent_hash": {"algorithm": "rendezvous", "bound": 1}}"#,
+        ]
+        .map(policy),
+    );
+    specs.extend(
+        [
             "{}",
             r#"{"name": ""}"#,
             r#"{"name": "near", "zone": "local"}"#,
@@ -143,6 +154,17 @@ fn route_specs_that_both_refuse() {
             r#"{"random": null}"#,
             r#"{"random": true}"#,
             r#"{"random": {}, "round_robin": {}}"#,
+            r#"{"least_request": {"choices": 2}}"#,
+            r#"{"power_of_two": {"choices": 1}}"#,
+            r#"{"power_of_two": {"choices": 9}}"#,
+            r#"{"power_of_two": {"choices": null}}"#,
+            r#"{"power_of_two": {"load": "latency"}}"#,
+            r#"{"peak_ewma": {"choices": 1}}"#,
+            r#"{"peak_ewma": {"load": "in_flight"}}"#,
+            r#"{"consistent_hash": {"algorithm": "jump"}}"#,
+            r#"{"consistent_hash": {"slots": 1008}}"#,
+            r#"{"consistent_hash": {"slots": 4194302}}"#,
+            r#"{"consistent_hash": {"bound": 0.99}}"#,
         ]
         .map(policy),
     );
@@ -218,6 +240,7 @@ fn route_specs_that_only_the_engine_refuses() {
     for (spec, rule) in [
         (split(r#"[{"percent": 99, "tiers": [{}]}]"#), "percents add up"),
         (split(r#"[{"percent": 60, "tiers": [{}]}, {"percent": 60, "tiers": [{}]}]"#), "percents add up"),
+        (policy(r#"{"consistent_hash": {"slots": 65536}}"#), "prime"),
         // To a schema a number without a fraction is an integer, however it is written.
         (tier(r#"{"min_available": 2.0}"#), "invalid type: floating point"),
         // A JSON parser keeps one of two equal keys, before a schema sees them.
@@ -241,6 +264,15 @@ fn pool_specs() {
         r#"{"load": {}}"#,
         r#"{"load": {"max_age_s": 0.5}}"#,
         r#"{"zone": "eu-a", "keep_last": false, "load": {"max_age_s": 1e9}}"#,
+        r#"{"latency": {}}"#,
+        r#"{"latency": {"half_life_s": 5, "default_s": 0.1}}"#,
+        r#"{"slow_start": null, "ejection": null}"#,
+        r#"{"slow_start": {}, "ejection": {}}"#,
+        r#"{"slow_start": {"window_s": 60, "aggression": 0.5}}"#,
+        r#"{"ejection": {"consecutive_failures": null, "failure_percentage": null}}"#,
+        r#"{"ejection": {"consecutive_failures": 1, "failure_percentage": {}, "interval_s": 1, "base_ejection_s": 1,
+            "max_ejection_s": 1, "max_ejection_percent": 100}}"#,
+        r#"{"ejection": {"failure_percentage": {"threshold": 0, "minimum_hosts": 0, "request_volume": 0}}}"#,
     ] {
         assert_eq!(PoolSpec::from_json(spec).err(), None, "{spec}");
         assert!(schema.takes(spec), "{spec}");
@@ -261,6 +293,22 @@ fn pool_specs() {
         r#"{"load": {"max_age_s": -1}}"#,
         r#"{"load": {"max_age_s": null}}"#,
         r#"{"load": {"max_age": 30}}"#,
+        r#"{"latency": null}"#,
+        r#"{"latency": {"half_life_s": 0}}"#,
+        r#"{"latency": {"default_s": -1}}"#,
+        r#"{"slow_start": true}"#,
+        r#"{"slow_start": {"window": 60}}"#,
+        r#"{"slow_start": {"window_s": 0}}"#,
+        r#"{"slow_start": {"aggression": 0}}"#,
+        r#"{"ejection": {"consecutive_failures": 0}}"#,
+        r#"{"ejection": {"consecutive_failures": 1.5}}"#,
+        r#"{"ejection": {"failure_percentage": {"threshold": 101}}}"#,
+        r#"{"ejection": {"failure_percentage": {"minimum_hosts": -1}}}"#,
+        r#"{"ejection": {"failure_percentage": {"hosts": 1}}}"#,
+        r#"{"ejection": {"interval_s": 0}}"#,
+        r#"{"ejection": {"base_ejection_s": null}}"#,
+        r#"{"ejection": {"max_ejection_s": 0}}"#,
+        r#"{"ejection": {"max_ejection_percent": 100.1}}"#,
     ] {
         assert!(PoolSpec::from_json(spec).is_err(), "{spec}");
         assert!(!schema.takes(spec), "{spec}");
@@ -273,7 +321,7 @@ fn schemas_are_closed_and_described() {
     fn walk(schema: &Value, place: &str) {
         let Some(object) = schema.as_object() else { return };
         if let Some(properties) = object.get("properties").and_then(Value::as_object)
-            && object.get("type") == Some(&"object".into())
+            && object.contains_key("type")
         {
             assert_eq!(object.get("additionalProperties"), Some(&false.into()), "{place}");
             for (name, field) in properties {

@@ -153,26 +153,13 @@ impl Table {
         }
     }
 
-    /// Each member's exact share of draws by weight, in the order of ranks.
+    /// Each member's exact share of draws by weight, in the order of ranks: the width that it owns of what is eligible.
     pub(crate) fn shares(&self, eligible: impl Fn(usize, Member) -> bool) -> Vec<f64> {
-        let weight_of = |rank: usize| match self.member(rank) {
-            // Scaled down so that the sum of a million of the largest weights stays finite.
-            Some(member) if eligible(rank, member) => self.weight(rank) * 2_f64.powi(-30),
-            _ => 0.0,
-        };
-        let total = compensated_sum((0..self.len()).map(weight_of));
-        let share_of = |rank| if total > 0.0 { weight_of(rank) / total } else { 0.0 };
-        let shares: Vec<f64> = (0..self.len()).map(share_of).collect();
-        if total > 0.0 || self.len() == 0 {
-            return shares;
-        }
-        // Only weights so small that the scaling lost them are eligible.
-        let tiny_of = |rank: usize| match self.member(rank) {
-            Some(member) if eligible(rank, member) => self.weight(rank),
-            _ => 0.0,
-        };
-        let total = compensated_sum((0..self.len()).map(tiny_of));
-        (0..self.len()).map(|rank| if total > 0.0 { tiny_of(rank) / total } else { 0.0 }).collect()
+        let width =
+            |(rank, member): (usize, Member)| if eligible(rank, member) { self.width(rank) } else { 0 };
+        let widths: Vec<u64> = self.members().enumerate().map(width).collect();
+        let total: u128 = widths.iter().map(|width| u128::from(*width)).sum();
+        widths.into_iter().map(|width| if total > 0 { width as f64 / total as f64 } else { 0.0 }).collect()
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

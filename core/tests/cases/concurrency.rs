@@ -147,7 +147,8 @@ fn a_panic_in_an_edit_reaches_its_caller_and_leaves_nothing_behind() {
 #[test]
 fn a_panic_in_the_list_that_is_handed_over_leaves_nothing_behind() {
     let pool = seeded(1, equal(&["A", "B"]));
-    let broken = (0..3).map(|at| if at < 2 { Instance::new(format!("i{at}")) } else { panic!("the caller's") });
+    let broken =
+        (0..3).map(|at| if at < 2 { Instance::new(format!("i{at}")) } else { panic!("the caller's") });
     assert!(catch_unwind(AssertUnwindSafe(|| pool.replace(broken))).is_err());
     assert_eq!((pool.version(), pool.instances()), (1, equal(&["A", "B"])));
     assert_eq!(pool.replace(equal(&["C"])), Ok(2));

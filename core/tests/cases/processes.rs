@@ -33,7 +33,8 @@ const CHILD: &str = "POINTSMAN_TEST_PRINTS_ITS_FIRST_PICK";
 fn processes_do_not_start_alike() {
     let first_picks = || -> Vec<usize> {
         let pool = Pool::new((0..10).map(|n| Instance::new(format!("i{n}")))).expect("a good list");
-        let policies = [Policy::Random, Policy::WeightedRandom, Policy::RoundRobin, Policy::WeightedRoundRobin];
+        let policies =
+            [Policy::Random, Policy::WeightedRandom, Policy::RoundRobin, Policy::WeightedRoundRobin];
         let routes = policies.map(|policy| plain_route(&pool, policy));
         let own = routes.iter().map(|route| route.picker().pick(&PLAIN).map(|pick| pick.index()));
         let shared = routes.iter().map(|route| route.pick(&PLAIN).map(|pick| pick.index()));
@@ -117,9 +118,8 @@ fn threads_draw_different_numbers() {
     let pool = ten(None);
     let route = plain_route(&pool, Policy::Random);
     let sequences: HashSet<Vec<usize>> = thread::scope(|scope| {
-        let draw = || -> Vec<usize> {
-            (0..30).map(|_| route.pick(&PLAIN).expect("an instance").index()).collect()
-        };
+        let draw =
+            || -> Vec<usize> { (0..30).map(|_| route.pick(&PLAIN).expect("an instance").index()).collect() };
         let workers: Vec<_> = (0..16).map(|_| scope.spawn(draw)).collect();
         workers.into_iter().map(|worker| worker.join().expect("no panic")).collect()
     });
@@ -185,7 +185,8 @@ mod forks {
 
     #[test]
     fn forked_children_repeat_neither_each_other_nor_their_parent() {
-        for policy in [Policy::Random, Policy::WeightedRandom, Policy::RoundRobin, Policy::WeightedRoundRobin] {
+        for policy in [Policy::Random, Policy::WeightedRandom, Policy::RoundRobin, Policy::WeightedRoundRobin]
+        {
             for warm in [false, true] {
                 let pool = hundred(None);
                 let route = plain_route(&pool, policy.clone());
@@ -199,7 +200,8 @@ mod forks {
                     assert!(sequences.iter().flatten().all(|index| *index < 100));
                     let different: HashSet<_> = sequences.iter().collect();
                     // Two rotations over 100 may begin at the same turn; draws may not agree twenty times.
-                    let least = if matches!(policy, Policy::RoundRobin | Policy::WeightedRoundRobin) { 3 } else { 5 };
+                    let least =
+                        if matches!(policy, Policy::RoundRobin | Policy::WeightedRoundRobin) { 3 } else { 5 };
                     assert!(different.len() >= least, "{policy:?}: {sequences:?}");
                 }
             }

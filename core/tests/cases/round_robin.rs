@@ -67,8 +67,7 @@ fn threads_that_share_a_route_lose_no_turn() {
     };
     let total = |hands: Vec<Hand>| {
         thread::scope(|scope| {
-            let workers: Vec<_> =
-                hands.into_iter().map(|hand| scope.spawn(move || pick_all(hand))).collect();
+            let workers: Vec<_> = hands.into_iter().map(|hand| scope.spawn(move || pick_all(hand))).collect();
             workers.into_iter().fold([0; 4], |mut sum, worker| {
                 let counts = worker.join().expect("no panic");
                 sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);

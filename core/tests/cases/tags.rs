@@ -62,7 +62,7 @@ fn fallback_goes_through_ever_fewer_keys_in_order() {
         assert_eq!(only(&route, &request), takes("E2"));
         assert_eq!(route.pick(&request).map(|pick| pick.tier()), Ok(1));
     }
-    for route in any_policy(&pool, &[both.clone()]) {
+    for route in any_policy(&pool, std::slice::from_ref(&both)) {
         assert_eq!(only(&route, &request), Err(Reason::NoMatch));
     }
 }
@@ -139,10 +139,8 @@ fn tags_are_compared_whole() {
 #[test]
 fn requests_without_the_tag_stay_off_tagged_instances() {
     let pool = seeded(9, vec![Instance::new("A"), Instance::new("B").tag("colour", "grey")]);
-    let isolated = [
-        Tier::new().matching("colour").when_absent(WhenAbsent::Untagged),
-        Tier::new().without("colour"),
-    ];
+    let isolated =
+        [Tier::new().matching("colour").when_absent(WhenAbsent::Untagged), Tier::new().without("colour")];
     for route in any_policy(&pool, &isolated) {
         assert_eq!(only(&route, &Request::new()), takes("A"));
         assert_eq!(only(&route, &Request::new().tags(&[("colour", "grey")])), takes("B"));
@@ -185,7 +183,8 @@ fn the_empty_value_is_a_value_and_a_missing_key_is_none() {
 #[test]
 fn any_string_is_a_legal_key_and_value() {
     for text in ["", "*", "any", "null", "\0", "a,b", "ключ", "local"] {
-        let pool = seeded(12, vec![Instance::new("A").tag(text, text), Instance::new("B").tag("other", text)]);
+        let pool =
+            seeded(12, vec![Instance::new("A").tag(text, text), Instance::new("B").tag("other", text)]);
         for route in any_policy(&pool, &[Tier::new().matching(text)]) {
             assert_eq!(only(&route, &Request::new().tags(&[(text, text)])), takes("A"));
             assert_eq!(only(&route, &Request::new().tags(&[(text, "else")])), Err(Reason::NoMatch));
@@ -234,7 +233,11 @@ fn comparison_minds_case() {
 fn there_are_candidates_exactly_when_a_pick_finds_one() {
     let pool = seeded(
         15,
-        vec![Instance::new("A").tag("v", "1"), Instance::new("B").tag("v", "2").tag("w", ""), Instance::new("C")],
+        vec![
+            Instance::new("A").tag("v", "1"),
+            Instance::new("B").tag("v", "2").tag("w", ""),
+            Instance::new("C"),
+        ],
     );
     let requests = [
         Request::new(),
@@ -246,10 +249,11 @@ fn there_are_candidates_exactly_when_a_pick_finds_one() {
         Request::new().tags(&[("v", "1")]).exclude(&["A"]),
         Request::new().exclude(&["A", "B", "C"]),
     ];
-    for tiers in [vec![Tier::new()], vec![Tier::new().matching("v").matching("w")], vec![
-        Tier::new().matching("v"),
-        Tier::new().without("v"),
-    ]] {
+    for tiers in [
+        vec![Tier::new()],
+        vec![Tier::new().matching("v").matching("w")],
+        vec![Tier::new().matching("v"), Tier::new().without("v")],
+    ] {
         for route in any_policy(&pool, &tiers) {
             for request in &requests {
                 let explained = route.explain(request);

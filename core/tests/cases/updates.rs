@@ -74,7 +74,10 @@ fn health_never_touches_the_weight() {
     for policy in by_weight() {
         let route = plain_route(&pool, policy);
         pool.edit(|edit| edit.set_healthy("A", false)).expect("A is there");
-        assert_eq!(route.pick(&PLAIN).map(|pick| pick.index()).map_err(|none| none.reason), Err(Reason::Unavailable));
+        assert_eq!(
+            route.pick(&PLAIN).map(|pick| pick.index()).map_err(|none| none.reason),
+            Err(Reason::Unavailable)
+        );
         pool.edit(|edit| edit.set_healthy("A", true)).expect("A is there");
         assert_eq!(pool.get("A").map(|instance| instance.weight), Some(10_000_000.0));
         for mut hand in Hand::both(&route, 8) {
@@ -138,7 +141,10 @@ fn an_instance_that_moves_to_another_zone_is_found_there_and_once() {
     assert_eq!(pool.instances().iter().filter(|instance| &*instance.id == "Y").count(), 1);
     pool.edit(|edit| edit.set_zone("Z", Some("primary"))).expect("Z is there");
     Hand::Route(primary).tally(&PLAIN, 100).assert_exactly(&[("Y", 50), ("Z", 50)]);
-    assert_eq!(secondary.pick(&PLAIN).map(|pick| pick.index()).map_err(|none| none.reason), Err(Reason::NoMatch));
+    assert_eq!(
+        secondary.pick(&PLAIN).map(|pick| pick.index()).map_err(|none| none.reason),
+        Err(Reason::NoMatch)
+    );
 }
 
 #[test]
@@ -273,7 +279,8 @@ fn a_thread_that_never_stops_picking_sees_an_update_with_its_next_pick() {
             }
         });
         while !picking.is_finished() {
-            let next = pool.edit(|edit| edit.set_weight("A", pool.version() as f64 + 1.0)).expect("a good weight");
+            let next =
+                pool.edit(|edit| edit.set_weight("A", pool.version() as f64 + 1.0)).expect("a good weight");
             published.store(next, Ordering::Release);
         }
     });

@@ -50,8 +50,7 @@ fn the_first_pick_of_a_fresh_pool_goes_by_weight() {
 
 #[test]
 fn fresh_pools_that_step_together_do_not_choose_together() {
-    let fleet: Vec<_> =
-        (0..200).map(|seed| rotation(seed, &[("A", 5.0), ("B", 1.0), ("C", 1.0)])).collect();
+    let fleet: Vec<_> = (0..200).map(|seed| rotation(seed, &[("A", 5.0), ("B", 1.0), ("C", 1.0)])).collect();
     for _ in 0..7 {
         let mut tally = Tally::default();
         for (_, route) in &fleet {

@@ -74,7 +74,8 @@ impl PlainPool {
             let here = self.list.get(at).is_some_and(|old| old.id == instance.id);
             let old = self.list.iter().find(|old| old.id == instance.id);
             let equal = old.is_some_and(|old| {
-                let with_load = Instance { load: instance.load.or(old.load), ..instance.clone() };
+                let mut with_load = instance.clone();
+                with_load.load = instance.load.or(old.load);
                 with_load == *old
             });
             if equal && let Some(old) = old {

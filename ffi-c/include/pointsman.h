@@ -782,6 +782,15 @@ pointsman_result pointsman_pool_report_load_at(struct pointsman_pool *pool,
                                                struct pointsman_error *error);
 
 /**
+ * Sets the reported loads of `count` ids, all or none.
+ */
+pointsman_result pointsman_pool_report_loads(struct pointsman_pool *pool,
+                                             const struct pointsman_str *ids,
+                                             const double *loads,
+                                             size_t count,
+                                             struct pointsman_error *error);
+
+/**
  * Does what time demands: ejections, returns, ramps, and freeing what nobody reads. `wait_ns`, which may be NULL, gets
  * the time until the pool next has work, or `POINTSMAN_NEVER`. Without ticks nothing is ejected or ramped.
  */
@@ -1053,6 +1062,15 @@ pointsman_result pointsman_lease_done(struct pointsman_lease *lease,
                                       pointsman_outcome outcome,
                                       uint64_t latency_ns,
                                       struct pointsman_error *error);
+
+/**
+ * The same at a given time, in nanoseconds since the pool was made. A step back is ignored.
+ */
+pointsman_result pointsman_lease_done_at(struct pointsman_lease *lease,
+                                         pointsman_outcome outcome,
+                                         uint64_t latency_ns,
+                                         uint64_t now_ns,
+                                         struct pointsman_error *error);
 
 /**
  * Ends the request as cancelled and frees the lease.

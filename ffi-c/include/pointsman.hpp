@@ -296,6 +296,12 @@ public:
         if (e.take(pointsman_lease_done(raw(), outcome, latency_ns, e.raw())))
             release();
     }
+    /** The same at a given time, in nanoseconds since the pool was made. */
+    void done_at(pointsman_outcome outcome, std::uint64_t latency_ns, std::uint64_t now_ns, error &e) noexcept
+    {
+        if (e.take(pointsman_lease_done_at(raw(), outcome, latency_ns, now_ns, e.raw())))
+            release();
+    }
     pointsman::pick pick(error &e) const noexcept
     {
         return detail::filled<pointsman_pick>(e, [&](auto *out) { return pointsman_lease_pick(raw(), out, e.raw()); });
@@ -324,6 +330,8 @@ public:
 #if POINTSMAN_EXCEPTIONS
     void done(pointsman_outcome outcome, std::uint64_t latency_ns = POINTSMAN_NO_LATENCY)
         POINTSMAN_THROWING(done(outcome, latency_ns, e))
+    void done_at(pointsman_outcome outcome, std::uint64_t latency_ns, std::uint64_t now_ns)
+        POINTSMAN_THROWING(done_at(outcome, latency_ns, now_ns, e))
     pointsman::pick pick() const POINTSMAN_THROWING(pick(e))
     std::string_view id() const POINTSMAN_THROWING(id(e))
     std::string_view address() const POINTSMAN_THROWING(address(e))
@@ -582,6 +590,15 @@ public:
     {
         e.take(pointsman_pool_report_load_at(raw(), id, load, now_ns, e.raw()));
     }
+    /** Ids and their loads, all or none; both lists have one length. */
+    template <class Ids, class Loads>
+    void report_loads(const Ids &ids, const Loads &loads, error &e) noexcept
+    {
+        const str *first = std::data(ids);
+        const double *load = std::data(loads);
+        const std::size_t count = std::size(ids) < std::size(loads) ? std::size(ids) : std::size(loads);
+        e.take(pointsman_pool_report_loads(raw(), first, load, count, e.raw()));
+    }
     /** Nanoseconds until the pool next has work, or POINTSMAN_NEVER. */
     std::uint64_t tick(error &e) noexcept
     {
@@ -616,6 +633,8 @@ public:
     string spec() const POINTSMAN_THROWING(spec(e))
     void report_load(str id, double load) POINTSMAN_THROWING(report_load(id, load, e))
     void report_load_at(str id, double load, std::uint64_t now_ns) POINTSMAN_THROWING(report_load_at(id, load, now_ns, e))
+    template <class Ids, class Loads>
+    void report_loads(const Ids &ids, const Loads &loads) POINTSMAN_THROWING(report_loads(ids, loads, e))
     std::uint64_t tick() POINTSMAN_THROWING(tick(e))
     std::uint64_t tick_at(std::uint64_t now_ns) POINTSMAN_THROWING(tick_at(now_ns, e))
     bool tick_due() const POINTSMAN_THROWING(tick_due(e))

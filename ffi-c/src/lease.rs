@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use pointsman::{Lease, Outcome};
+
 use crate::abi::{Handle, New, OptInput, Out, Owned, Text, exports, pointsman_str};
 use crate::codes::{
     POINTSMAN_NO_LATENCY, POINTSMAN_OUTCOME_CANCELLED, POINTSMAN_OUTCOME_FAILURE, POINTSMAN_OUTCOME_SUCCESS,
@@ -10,21 +12,10 @@ use crate::codes::{
 use crate::error::Fault;
 use crate::request::{self, pointsman_request};
 use crate::route::{pointsman_pick, pointsman_route};
-use interim::{Lease, Outcome, lease_by_picker, lease_by_route};
-pub(crate) use interim::{tick, tick_at, tick_due};
 
 /// A pick that is held until the request ends: counts as in flight, and keeps the instance's id, address and user data. May
 /// end on another thread than it began on. Serves one thread at a time when it ends, any number before.
-pub struct pointsman_lease(Lease);
-
-impl pointsman_lease {
-    pub(crate) fn by_picker(
-        picker: &mut pointsman::Picker,
-        request: &pointsman::Request<'_>,
-    ) -> Result<Self, Fault> {
-        Ok(Self(lease_by_picker(picker, request)?))
-    }
-}
+pub struct pointsman_lease(pub(crate) Lease);
 
 exports! {
     /// Picks an instance and holds it until the request ends. `request` may be NULL.
@@ -32,20 +23,26 @@ exports! {
         route: Handle<pointsman_route>,
         request: OptInput<pointsman_request>,
     ) -> (lease: New<pointsman_lease>) {
-        request::with(request, |request| Ok(pointsman_lease(lease_by_route(&route.0, request)?)))
+        request::with(request, |request| Ok(pointsman_lease(route.0.lease(request)?)))
     }
 
     /// Ends the request, reports how it went, and frees the lease. `latency_ns` is the time until the answer, or
     /// `POINTSMAN_NO_LATENCY`. On an error the lease is as it was and still the caller's.
     fn pointsman_lease_done(lease: Owned<pointsman_lease>, outcome: pointsman_outcome, latency_ns: u64) {
-        let outcome = match outcome {
-            POINTSMAN_OUTCOME_SUCCESS => Outcome::Success,
-            POINTSMAN_OUTCOME_FAILURE => Outcome::Failure,
-            POINTSMAN_OUTCOME_CANCELLED => Outcome::Cancelled,
-            _ => return Err(Fault::bad_enum("outcome", outcome.into())),
-        };
-        let latency = (latency_ns != POINTSMAN_NO_LATENCY).then(|| Duration::from_nanos(latency_ns));
-        lease.into_box().0.done(outcome, latency);
+        let outcome = outcome_of(outcome)?;
+        lease.into_box().0.done(outcome, latency_of(latency_ns));
+        Ok(())
+    }
+
+    /// The same at a given time, in nanoseconds since the pool was made. A step back is ignored.
+    fn pointsman_lease_done_at(
+        lease: Owned<pointsman_lease>,
+        outcome: pointsman_outcome,
+        latency_ns: u64,
+        now_ns: u64,
+    ) {
+        let outcome = outcome_of(outcome)?;
+        lease.into_box().0.done_at(outcome, latency_of(latency_ns), now_ns);
         Ok(())
     }
 
@@ -83,56 +80,15 @@ exports! {
     }
 }
 
-/// Stands in for the engine's leases and ticks.
-mod interim {
-    use std::time::Duration;
-
-    use pointsman::{Instance, NoInstance, OwnedPick, Picked, Picker, Pool, Request, Route};
-
-    pub(super) struct Lease(OwnedPick);
-
-    #[derive(Clone, Copy)]
-    pub(super) enum Outcome {
-        Success,
-        Failure,
-        Cancelled,
+fn outcome_of(number: pointsman_outcome) -> Result<Outcome, Fault> {
+    match number {
+        POINTSMAN_OUTCOME_SUCCESS => Ok(Outcome::Success),
+        POINTSMAN_OUTCOME_FAILURE => Ok(Outcome::Failure),
+        POINTSMAN_OUTCOME_CANCELLED => Ok(Outcome::Cancelled),
+        _ => Err(Fault::bad_enum("outcome", number.into())),
     }
+}
 
-    pub(super) fn lease_by_route(route: &Route, request: &Request<'_>) -> Result<Lease, NoInstance> {
-        route.pick(request).map(|pick| Lease(pick.to_owned()))
-    }
-
-    pub(super) fn lease_by_picker(picker: &mut Picker, request: &Request<'_>) -> Result<Lease, NoInstance> {
-        picker.pick(request).map(|pick| Lease(pick.to_owned()))
-    }
-
-    impl Lease {
-        pub(super) fn instance(&self) -> &Instance {
-            self.0.instance()
-        }
-
-        pub(super) fn picked(&self) -> Picked {
-            self.0.picked()
-        }
-
-        pub(super) fn version(&self) -> u64 {
-            self.0.version()
-        }
-
-        pub(super) fn done(self, _: Outcome, _: impl Into<Option<Duration>>) {}
-    }
-
-    pub(crate) fn tick(pool: &Pool) -> Option<Duration> {
-        let _ = pool.edit(|_| Ok(()));
-        None
-    }
-
-    pub(crate) fn tick_at(pool: &Pool, _: u64) -> Option<u64> {
-        tick(pool);
-        None
-    }
-
-    pub(crate) fn tick_due(_: &Pool) -> bool {
-        false
-    }
+fn latency_of(latency_ns: u64) -> Option<Duration> {
+    (latency_ns != POINTSMAN_NO_LATENCY).then(|| Duration::from_nanos(latency_ns))
 }

@@ -82,7 +82,7 @@ exports! {
         picker: Exclusive<pointsman_picker>,
         request: OptInput<pointsman_request>,
     ) -> (lease: New<pointsman_lease>) {
-        request::with(request, |request| pointsman_lease::by_picker(picker.0.forget(), request))
+        request::with(request, |request| Ok(pointsman_lease(picker.0.forget().lease(request)?)))
     }
 
     /// Takes up the list in force, and lets go of the last pick.

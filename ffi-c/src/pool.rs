@@ -3,8 +3,8 @@
 use pointsman::format::to_plain;
 use pointsman::{Pool, PoolOptions};
 
-use crate::abi::{Exclusive, Flag, Handle, Items, New, OptInput, OptOut, Out, Shared, Text, exports};
-use crate::codes::POINTSMAN_NEVER;
+use crate::abi::{Exclusive, Flag, Handle, Items, New, OptInput, OptOut, Out, Shared, Text, exports, pointsman_str};
+use crate::codes::{POINTSMAN_MAX_INSTANCES, POINTSMAN_NEVER};
 use crate::discovery::pointsman_discovery;
 use crate::edit::pointsman_edit;
 use crate::error::Fault;
@@ -126,22 +126,36 @@ exports! {
         Ok(pool.0.report_load_at(id, load, now_ns)?)
     }
 
+    /// Sets the reported loads of `count` ids, all or none.
+    fn pointsman_pool_report_loads(
+        pool: Shared<pointsman_pool>,
+        ids: Items<pointsman_str>,
+        loads: Items<f64>,
+        count: usize,
+    ) {
+        let texts = ids.get(count, POINTSMAN_MAX_INSTANCES, "ids")?.iter().enumerate();
+        let texts = texts.map(|(at, id)| id.text("ids").map_err(|fault| fault.at(at)));
+        let texts: Vec<&str> = texts.collect::<Result<_, _>>()?;
+        let loads = loads.get(count, POINTSMAN_MAX_INSTANCES, "loads")?.iter().copied();
+        Ok(pool.0.report_loads(texts.into_iter().zip(loads))?)
+    }
+
     /// Does what time demands: ejections, returns, ramps, and freeing what nobody reads. `wait_ns`, which may be NULL, gets
     /// the time until the pool next has work, or `POINTSMAN_NEVER`. Without ticks nothing is ejected or ramped.
     fn pointsman_pool_tick(pool: Shared<pointsman_pool>) -> (wait_ns: OptOut<u64>) {
-        let wait = crate::lease::tick(&pool.0);
+        let wait = pool.0.tick();
         Ok(wait.map_or(POINTSMAN_NEVER, |wait| u64::try_from(wait.as_nanos()).unwrap_or(POINTSMAN_NEVER)))
     }
 
     /// The same at a given time, in nanoseconds since the pool was made; `next_ns`, which may be NULL, gets the time at which
     /// it next has work, or `POINTSMAN_NEVER`.
     fn pointsman_pool_tick_at(pool: Shared<pointsman_pool>, now_ns: u64) -> (next_ns: OptOut<u64>) {
-        Ok(crate::lease::tick_at(&pool.0, now_ns).unwrap_or(POINTSMAN_NEVER))
+        Ok(pool.0.tick_at(now_ns).unwrap_or(POINTSMAN_NEVER))
     }
 
     /// Whether a failure limit was reached, so that a tick has work at once. One relaxed load.
     fn pointsman_pool_tick_due(pool: Handle<pointsman_pool>) -> (due: Out<Flag>) {
-        Ok(crate::lease::tick_due(&pool.0).into())
+        Ok(pool.0.tick_due().into())
     }
 }
 

@@ -16,6 +16,8 @@ static const pointsman_pool_options valid_pool_options = POINTSMAN_POOL_OPTIONS_
 static const pointsman_discovery_options valid_discovery_options = POINTSMAN_DISCOVERY_OPTIONS_INIT;
 static const pointsman_request valid_request = POINTSMAN_REQUEST_INIT;
 static const pointsman_tag valid_tag = {POINTSMAN_STR_INIT("k"), POINTSMAN_STR_INIT("v")};
+static const pointsman_str valid_str = POINTSMAN_STR_INIT("a:1");
+static const double valid_f64 = 1;
 static pointsman_instance valid_instance = POINTSMAN_INSTANCE_INIT;
 
 static pointsman_discovery *valid_discovery, *new_discovery;
@@ -82,7 +84,7 @@ static void end(void)
 
 static bool ends_the_lease(const char *call)
 {
-    return strncmp(call, "pointsman_lease_done(", 21) == 0;
+    return strncmp(call, "pointsman_lease_done", 20) == 0;
 }
 
 #define MUST_NOT_BE_NULL(call, name)                                                                                  \

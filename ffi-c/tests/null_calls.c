@@ -62,8 +62,7 @@ static void begin(void)
 static void end(void)
 {
     OK(pointsman_discovery_len(valid_discovery, &out_usize, &error));
-    OK(pointsman_edit_set_weight(valid_edit, valid_id, 1, &error));
-    OK(pointsman_pool_replace(valid_pool, &valid_instance, 1, NULL, &error));
+    OK(pointsman_edit_upsert(valid_edit, &valid_instance, &error));
     OK(pointsman_pool_commit(valid_pool, valid_edit, NULL, &error));
     OK(pointsman_route_pick(valid_route, NULL, &out_pick, &error));
     OK(pointsman_picker_pick(valid_picker, NULL, &out_pick, &error));

@@ -867,7 +867,7 @@ pointsman_result pointsman_edit_set_enabled(struct pointsman_edit *edit,
  */
 pointsman_result pointsman_edit_set_tags(struct pointsman_edit *edit,
                                          struct pointsman_str id,
-                                         const struct pointsman_tag *items,
+                                         const struct pointsman_tag *tags,
                                          size_t count,
                                          struct pointsman_error *error);
 

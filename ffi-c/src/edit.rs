@@ -4,7 +4,7 @@ use pointsman::Edit;
 
 use crate::abi::{Exclusive, Flag, Input, Items, New, OptText, Text, exports};
 use crate::error::Fault;
-use crate::instance::{pointsman_instance, pointsman_tag, tags};
+use crate::instance::{self, pointsman_instance, pointsman_tag};
 
 /// Records changes; `pointsman_pool_commit` applies them. Serves one thread at a time. Later changes see earlier ones.
 /// Values are checked when they are recorded, and a bad one is not; that an id is in the pool is checked at the commit.
@@ -48,10 +48,10 @@ exports! {
     fn pointsman_edit_set_tags(
         edit: Exclusive<pointsman_edit>,
         id: Text,
-        items: Items<pointsman_tag>,
+        tags: Items<pointsman_tag>,
         count: usize,
     ) {
-        Ok(edit.0.set_tags(id, tags(items, count)?)?)
+        Ok(edit.0.set_tags(id, instance::tags(tags, count)?)?)
     }
 
     /// Sets the zone; one that is left out is no zone.

@@ -8,7 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PICKS 20
+/* A rotation has some PICKS * INSTANCES sequences of this length, so that two alike by chance are rarer than 1 in 5,000 runs. */
+#define PICKS 2000
+#define INSTANCES 40
 #define CHILDREN 5
 
 static pointsman_error error = POINTSMAN_ERROR_INIT;
@@ -54,7 +56,10 @@ static void children_differ(const char *spec, bool with_picker)
     draw(route, picker, drawn[CHILDREN]);
     for (int one = 0; one <= CHILDREN; one++)
         for (int two = 0; two < one; two++)
-            CHECK(memcmp(drawn[one], drawn[two], sizeof drawn[one]) != 0);
+            if (memcmp(drawn[one], drawn[two], sizeof drawn[one]) == 0) {
+                fprintf(stderr, "%s, %s: process %d draws what %d draws\n", spec, with_picker ? "picker" : "route", one, two);
+                exit(1);
+            }
     pointsman_picker_free(picker);
     pointsman_route_free(route);
 }
@@ -142,15 +147,16 @@ static void fork_under_load(int updates)
 int main(int count, char **arguments)
 {
     int updates = count > 1 ? atoi(arguments[1]) : 10000;
-    pointsman_instance list[10];
-    char names[10][16];
+    pointsman_instance list[INSTANCES];
+    char names[INSTANCES][16];
 
     alarm(300);
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < INSTANCES; i++) {
         snprintf(names[i], sizeof names[i], "b%d:80", i);
-        list[i] = instance_of(names[i], i + 1, (uint64_t)i);
+        /* No cycle of whole turns, which would leave a rotation few places to start at. */
+        list[i] = instance_of(names[i], 1 + i * 0.6180339887, (uint64_t)i);
     }
-    OK(pointsman_pool_new(NULL, list, 10, &pool, &error));
+    OK(pointsman_pool_new(NULL, list, INSTANCES, &pool, &error));
     children_differ("{\"policy\": \"weighted_random\", \"tiers\": [{}]}", false);
     children_differ("{\"policy\": \"weighted_random\", \"tiers\": [{}]}", true);
     children_differ("{\"policy\": \"weighted_round_robin\", \"tiers\": [{}]}", true);

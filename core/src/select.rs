@@ -197,18 +197,20 @@ impl<'a> Walk<'a> {
         furthest: &mut Furthest,
     ) -> Option<Picked> {
         let tiers = &self.route.branches.get(branch)?.tiers;
-        let mut overflowed = false;
+        let mut overflowed = None;
         for (number, tier) in tiers.iter().enumerate() {
             let asked = Asked::new(self, tier);
-            let mut came = asked.verdict;
+            let mut came = asked.verdict.map(|()| 0);
             if came.is_ok() {
-                if asked.take < u64::MAX && hand.draw() > asked.take {
-                    overflowed = true;
-                    continue;
-                }
-                match self.pick(&asked, barred, hand) {
-                    Ok(index) => return Some(self.choice(&asked, index, number, branch)),
-                    Err(reason) => came = Err(reason),
+                let stays = asked.take == u64::MAX || hand.draw() <= asked.take;
+                came = if stays { self.pick(&asked, barred, hand) } else { self.anybody(&asked, barred) };
+                match came {
+                    Ok(index) if stays => return Some(self.choice(&asked, index, number, branch)),
+                    Ok(_) => {
+                        overflowed = overflowed.or(Some(number));
+                        continue;
+                    }
+                    Err(_) => {}
                 }
             }
             let reason = came.err().unwrap_or(Reason::NoMatch);
@@ -218,18 +220,17 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
-        if !overflowed {
-            return None;
-        }
         // Nobody behind takes what a tier gave away.
-        tiers.iter().enumerate().find_map(|(number, tier)| {
-            let asked = Asked::new(self, tier);
-            let takes_back = asked.verdict.is_ok() && asked.take < u64::MAX;
-            let index = takes_back.then(|| self.pick(&asked, barred, hand))?;
-            index
-                .map_err(|reason| furthest.note(reason, number, branch))
-                .ok()
-                .map(|index| self.choice(&asked, index, number, branch))
+        let number = overflowed?;
+        let asked = Asked::new(self, tiers.get(number)?);
+        let index = self.pick(&asked, barred, hand).ok()?;
+        Some(self.choice(&asked, index, number, branch))
+    }
+
+    /// Somebody who may be picked, by position in the list.
+    fn anybody(&self, asked: &Asked<'_>, barred: Barred<'_>) -> Result<u32, Reason> {
+        self.among(asked, barred, |group, eligible| {
+            eligible.ranks(&group.set.table).next().map(|(_, member)| member.index)
         })
     }
 
@@ -275,7 +276,9 @@ impl<'a> Walk<'a> {
             let full = |(rank, member): (usize, Member)| {
                 skips.binary_search(&(rank as u32)).is_err() && query.allows_but_for_limits(member)
             };
-            match query.counts(asked.tier.any_health).reason() {
+            // The values that a table stands for count here too.
+            let all = Query::new(&self.snapshot.roster, asked.tier, self.request, true);
+            match all.counts(asked.tier.any_health).reason() {
                 Reason::Excluded if group.limited && table.members().enumerate().any(full) => {
                     Reason::Saturated
                 }

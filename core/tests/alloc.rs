@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
-use common::{PLAIN, seeded, until};
+use common::{PLAIN, policies, seeded, until};
 use pointsman::{
     Branch, Instance, Picked, Picker, Policy, Pool, PoolOptions, Request, Route, RouteSpec, Tags, Tier,
     WhenAbsent, ZoneRule,
@@ -149,7 +149,7 @@ fn requests() -> Vec<Request<'static>> {
 
 #[test]
 fn no_pick_allocates_or_frees() {
-    for policy in Policy::all() {
+    for policy in policies() {
         // With a seed and without: the generators differ.
         for seed in [None, Some(1)] {
             let options = PoolOptions::new().spec(pointsman::PoolSpec::new().zone("z1"));
@@ -178,7 +178,7 @@ fn no_pick_allocates_or_frees() {
 #[test]
 fn a_long_list_of_different_instances_allocates_nothing() {
     let pool = seeded(4, instances());
-    for policy in Policy::all() {
+    for policy in policies() {
         let route = pool.route(RouteSpec::new(policy.clone()).tier(Tier::new())).expect("a good spec");
         let mut picker = route.picker();
         for request in [PLAIN, PLAIN.exclude(&IDS), PLAIN.require(&[("version", "gray")])] {
@@ -194,7 +194,7 @@ fn a_long_list_of_different_instances_allocates_nothing() {
 #[test]
 fn requests_with_more_values_than_are_looked_up_allocate_nothing() {
     let pool = seeded(5, instances());
-    for policy in Policy::all() {
+    for policy in policies() {
         for spec in specs(&policy) {
             let route = pool.route(spec).expect("a good spec");
             let mut picker = route.picker();
@@ -216,7 +216,7 @@ fn requests_with_more_values_than_are_looked_up_allocate_nothing() {
 fn picks_on_an_empty_a_drained_and_a_single_list_allocate_nothing() {
     let pool = seeded(3, Vec::new());
     let routes: Vec<Route> =
-        Policy::all().iter().flat_map(specs).map(|spec| pool.route(spec).expect("good")).collect();
+        policies().iter().flat_map(specs).map(|spec| pool.route(spec).expect("good")).collect();
     let mut pickers: Vec<Picker> = routes.iter().map(Route::picker).collect();
     for list in [vec![], vec![Instance::new("i1").weight(0.0)], vec![Instance::new("i1")]] {
         pool.replace(list).expect("a good list");
@@ -253,7 +253,7 @@ fn noting_pool() -> (Pool, Threads, Arc<AtomicU64>) {
 #[test]
 fn picks_across_updates_allocate_and_free_nothing_and_release_on_writers_threads_only() {
     let (pool, threads, released) = noting_pool();
-    let routes: Vec<Route> = Policy::all()
+    let routes: Vec<Route> = policies()
         .into_iter()
         .flat_map(|policy| specs(&policy).into_iter().take(3).collect::<Vec<_>>())
         .map(|spec| pool.route(spec).expect("a good spec"))

@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::{Hand, PLAIN, plain_route, route, until, within};
+use common::{Hand, PLAIN, plain_route, policies, route, until, within};
 use pointsman::{Instance, Policy, Pool, PoolOptions, RouteSpec, Tier};
 
 /// More than any of these takes, on a busy machine too.
@@ -19,7 +19,7 @@ fn ten() -> Vec<Instance> {
 
 /// Every policy, by routes and pickers, many times.
 fn pick_by_every_policy(pool: &Pool) {
-    for policy in Policy::all() {
+    for policy in policies() {
         for mut hand in Hand::both(&plain_route(pool, policy), 1) {
             assert_eq!(hand.tally(&PLAIN, 2_000).total(), 2_000);
         }
@@ -32,7 +32,7 @@ fn pick_by(hands: &mut [Hand]) {
 }
 
 fn hands(pool: &Pool) -> Vec<Hand> {
-    Policy::all().into_iter().flat_map(|policy| Hand::both(&plain_route(pool, policy), 1)).collect()
+    policies().into_iter().flat_map(|policy| Hand::both(&plain_route(pool, policy), 1)).collect()
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn every_pick_is_from_one_list_that_was_in_force_during_the_call() {
             let writers: Vec<_> = (0..2)
                 .map(|_| {
                     scope.spawn(|| {
-                        for _ in 0..1_000 {
+                        for _ in 0..200 {
                             // One at a time, so that versions are the lists they stand for.
                             let mut next = next.lock().expect("no panic");
                             assert_eq!(pool.replace(list_of(*next)), Ok(*next));
@@ -242,7 +242,7 @@ fn memory_stays_flat_through_twenty_thousand_updates_with_routes_and_pickers_com
             for thread in 0..4 {
                 let (pool, lasting, writing, begin) = (&pool, &lasting, &writing, &begin);
                 scope.spawn(move || {
-                    let own = plain_route(pool, Policy::all()[thread % Policy::all().len()].clone());
+                    let own = plain_route(pool, policies()[thread % policies().len()].clone());
                     let mut picker = own.picker();
                     begin.wait();
                     while writing.load(Ordering::Relaxed) > 0 {
@@ -284,7 +284,12 @@ fn memory_stays_flat_through_twenty_thousand_updates_with_routes_and_pickers_com
         assert_eq!(released.load(Ordering::Relaxed), 10_000, "once for each instance that left");
         let status = pool.status();
         assert_eq!(status.routes, 1);
-        assert!(status.bytes <= bytes + bytes / 4 + 1_024, "{} bytes, at the start {bytes}", status.bytes);
+        // Live state has room for the instances that left while some reader was looking.
+        assert!(
+            status.bytes <= bytes + bytes / 4 + 64 * 1_024,
+            "{} bytes, at the start {bytes}",
+            status.bytes
+        );
     });
 }
 

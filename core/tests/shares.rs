@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Hand, PLAIN, chi_square_p, dense, plain_route, seeded, weighted};
+use common::{Hand, PLAIN, chi_square_p, dense, plain_route, policies, seeded, weighted};
 use pointsman::{Branch, Health, Instance, Policy, Pool, Reason, Request, Route, RouteSpec, SplitBy, Tier};
 
 /// Picks of each kind.
@@ -275,7 +275,7 @@ fn every_prefix_of_a_rotation_is_within_its_bound() {
 #[test]
 fn unhealthy_instances_are_picked_only_where_the_tier_takes_any() {
     let pool = seeded(7, instances());
-    for policy in Policy::all() {
+    for policy in policies() {
         let spec = RouteSpec::new(policy.clone()).tier(Tier::new().health(Health::Any));
         let route = pool.route(spec).expect("a good spec");
         for mut hand in Hand::both(&route, 8) {
@@ -298,7 +298,7 @@ fn the_first_pick_of_a_fresh_pool_is_drawn_by_weight() {
     let list = weighted(&[("a", 50.0), ("b", 10.0), ("c", 30.0), ("d", 10.0)]);
     let uneven = weighted(&[("a", 5.1), ("b", 1.03), ("c", std::f64::consts::E), ("d", 1.0)]);
     for list in [list, uneven] {
-        for policy in Policy::all() {
+        for policy in policies() {
             let (mut shared, mut own, mut told) = (vec![0; 4], vec![0; 4], Vec::new());
             for _ in 0..2_000 {
                 // Without a seed: the numbers are the system's.

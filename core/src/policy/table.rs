@@ -153,13 +153,20 @@ impl Table {
         }
     }
 
-    /// Each member's exact share of draws by weight, in the order of ranks: the width that it owns of what is eligible.
+    /// Each member's exact share of draws by weight, in the order of ranks; positive for every eligible member.
     pub(crate) fn shares(&self, eligible: impl Fn(usize, Member) -> bool) -> Vec<f64> {
-        let width =
-            |(rank, member): (usize, Member)| if eligible(rank, member) { self.width(rank) } else { 0 };
-        let widths: Vec<u64> = self.members().enumerate().map(width).collect();
-        let total: u128 = widths.iter().map(|width| u128::from(*width)).sum();
-        widths.into_iter().map(|width| if total > 0 { width as f64 / total as f64 } else { 0.0 }).collect()
+        let is_in: Vec<bool> =
+            self.members().enumerate().map(|(rank, member)| eligible(rank, member)).collect();
+        let ranks = || (0..self.len()).filter(|rank| is_in[*rank]);
+        let heaviest = ranks().map(|rank| self.weight(rank)).fold(0.0, f64::max);
+        // Relative to the heaviest, so that the sum stays finite.
+        let total = compensated_sum(ranks().map(|rank| self.weight(rank) / heaviest));
+        let share = |rank| match self.weight(rank) / heaviest / total {
+            // So far below the heaviest that only its point is left.
+            0.0 => 2_f64.powi(-64),
+            share => share,
+        };
+        (0..self.len()).map(|rank| if is_in[rank] { share(rank) } else { 0.0 }).collect()
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

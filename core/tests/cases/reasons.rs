@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pointsman::{Instance, OnUnavailable, Policy, Reason, Request, Route, Tier};
+use pointsman::{Instance, OnUnavailable, Reason, Request, Route, Tier};
 
 use crate::common::*;
 
@@ -35,7 +35,7 @@ fn a_requirement_that_only_instances_outside_the_matched_set_meet_is_no_match() 
     let gray = tagged("gray", &[("version", "gray")]);
     let pool = seeded(1, vec![gray, tagged("stable", &[("version", "stable"), ("rack", "r1")])]);
     let request = Request::new().tags(&[("version", "gray")]).require(&[("rack", "r1")]);
-    for policy in Policy::all() {
+    for policy in policies() {
         let strict = route(&pool, policy.clone(), [Tier::new().matching("version")]);
         assert_only(&strict, &request, "no_match at 0");
         assert_eq!(strict.explain(&request).reason, Some(Reason::NoMatch));
@@ -51,7 +51,7 @@ fn an_overflowing_tier_whose_instances_are_all_excluded_answers_the_same_every_t
     let list = near().into_iter().chain([tagged("b2", &[("near", "")]).healthy(false), Instance::new("far")]);
     let pool = seeded(2, list.collect());
     let request = Request::new().exclude(&["a", "b"]);
-    for policy in Policy::all() {
+    for policy in policies() {
         let overflowing = || Tier::new().tag("near", "").overflow(0.75);
         let stops = overflowing().when_unavailable(OnUnavailable::Stop);
         assert_only(&route(&pool, policy.clone(), [stops, Tier::new()]), &request, "excluded at 0");
@@ -72,7 +72,7 @@ fn the_furthest_reason_wins_and_the_first_tier_that_came_so_far_is_named() {
         ],
     );
     let of = |value: &str| Tier::new().tag("k", value);
-    for policy in Policy::all() {
+    for policy in policies() {
         let over = |values: &[&str]| route(&pool, policy.clone(), values.iter().map(|value| of(value)));
         assert_only(&over(&["none", "other"]), &PLAIN, "no_match at 0");
         assert_only(&over(&["none", "down", "down"]), &PLAIN, "unavailable at 1");
@@ -81,7 +81,7 @@ fn the_furthest_reason_wins_and_the_first_tier_that_came_so_far_is_named() {
         assert_only(&over(&["down", "zero"]), &PLAIN.exclude(&["down", "zero"]), "drained at 1");
     }
     pool.replace([]).expect("an empty list");
-    for policy in Policy::all() {
+    for policy in policies() {
         assert_only(&route(&pool, policy, [of("up"), Tier::new()]), &PLAIN, "empty at 0");
     }
 }
@@ -90,7 +90,7 @@ fn the_furthest_reason_wins_and_the_first_tier_that_came_so_far_is_named() {
 fn a_stopping_tier_ends_the_search_when_all_are_excluded_but_not_for_a_requirement_nobody_meets() {
     let pool = seeded(4, vec![tagged("a", &[("k", "v")]), tagged("b", &[("rack", "r1")])]);
     let stopping = Tier::new().tag("k", "v").when_unavailable(OnUnavailable::Stop);
-    for policy in Policy::all() {
+    for policy in policies() {
         let route = route(&pool, policy, [stopping.clone(), Tier::new()]);
         assert_only(&route, &PLAIN, "a from 0");
         assert_only(&route, &PLAIN.exclude(&["a"]), "excluded at 0");
@@ -103,7 +103,7 @@ fn a_stopping_tier_ends_the_search_when_all_are_excluded_but_not_for_a_requireme
 fn minimum_fields_count_members_before_exclusions_and_requirements() {
     let list = || ["a", "b", "c", "d"].map(|id| tagged(id, &[("k", id)]));
     let pool = seeded(5, list().to_vec());
-    for policy in Policy::all() {
+    for policy in policies() {
         let most = Tier::new().min_available(3).min_available_percent(75.0);
         let route = route(&pool, policy, [most, Tier::new()]);
         pool.replace(list()).expect("a good list");

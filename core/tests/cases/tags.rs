@@ -1,7 +1,7 @@
 //! Tags: matching, fallback, comparison.
 
 use pointsman::{
-    Instance, NoInstance, OnUnavailable, Policy, Pool, Reason, Request, Route, Tier, WhenAbsent, ZoneRule,
+    Instance, NoInstance, OnUnavailable, Pool, Reason, Request, Route, Tier, WhenAbsent, ZoneRule,
 };
 
 use crate::common::*;
@@ -30,7 +30,7 @@ fn all(route: &Route, request: &Request<'_>) -> Vec<String> {
 }
 
 fn any_policy(pool: &Pool, tiers: &[Tier]) -> Vec<Route> {
-    Policy::all().into_iter().map(|policy| route(pool, policy, tiers.iter().cloned())).collect()
+    policies().into_iter().map(|policy| route(pool, policy, tiers.iter().cloned())).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Discovery documents.
 
-use pointsman::format::{Discovered, Options, parse, to_plain};
 use pointsman::Instance;
+use pointsman::format::{Discovered, Options, parse, to_plain};
 
 use crate::abi::{Document, Exclusive, Handle, New, OptInput, Out, exports, pointsman_str};
 use crate::error::Fault;
@@ -31,7 +31,7 @@ exports! {
         document: Document,
         options: OptInput<pointsman_discovery_options>,
     ) -> (discovery: New<pointsman_discovery>) {
-        let options = options.map_or_else(|| Ok(Options::new()), pointsman_discovery_options::to_options)?;
+        let options = options.get("options")?.map_or_else(|| Ok(Options::new()), pointsman_discovery_options::to_options)?;
         Ok(pointsman_discovery(parse(document, &options)?))
     }
 

@@ -3,7 +3,6 @@
 use pointsman::Edit;
 
 use crate::abi::{Exclusive, Flag, Input, Items, New, OptText, Text, exports};
-use crate::error::Fault;
 use crate::instance::{self, pointsman_instance, pointsman_tag};
 
 /// Records changes; `pointsman_pool_commit` applies them. Serves one thread at a time. Later changes see earlier ones.
@@ -13,7 +12,7 @@ pub struct pointsman_edit(pub(crate) Edit);
 exports! {
     /// Makes an edit without changes.
     fn pointsman_edit_new() -> (edit: New<pointsman_edit>) {
-        Ok::<_, Fault>(pointsman_edit(Edit::default()))
+        Ok(pointsman_edit(Edit::default()))
     }
 
     /// Frees the edit; what it has recorded and was not committed has no effect.

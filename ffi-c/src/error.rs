@@ -109,7 +109,8 @@ impl From<NoInstance> for Fault {
 
 impl From<UpdateError> for Fault {
     fn from(error: UpdateError) -> Self {
-        let missing = error.field() == "id" && error.index().is_none() && error.limit().contains("in the pool");
+        let missing =
+            error.field() == "id" && error.index().is_none() && error.limit().contains("in the pool");
         Self::Other(Box::new(Detail {
             code: if missing { POINTSMAN_NOT_FOUND } else { POINTSMAN_BAD_VALUE },
             index: error.index(),
@@ -159,10 +160,16 @@ impl pointsman_error {
 
 /// Copies the text, cut at a character's boundary, with a zero byte behind it. A zero byte inside becomes a question mark.
 fn fill(place: &mut [c_char], text: &str) {
-    let end = text.floor_char_boundary(place.len() - 1);
-    for (place, byte) in place.iter_mut().zip(text[..end].bytes()) {
+    let room = place.len() - 1;
+    for (place, byte) in place.iter_mut().zip(cut(text, room).bytes()) {
         *place = if byte == 0 { b'?' } else { byte } as c_char;
     }
+}
+
+/// At most so many bytes of the text, cut at a character's boundary.
+pub(crate) fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|&at| text.is_char_boundary(at));
+    &text[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ fn layout_and_numbers() {
     }
     if let Some(place) = std::env::var_os("POINTSMAN_GENERATED") {
         std::fs::create_dir_all(&place).expect("the directory can be made");
-        std::fs::write(std::path::Path::new(&place).join("layout.inc"), text).expect("the layout can be written");
+        std::fs::write(std::path::Path::new(&place).join("layout.inc"), text)
+            .expect("the layout can be written");
     }
 }

@@ -51,22 +51,22 @@ exports! {
 
     /// What `pointsman_route_pick` would have filled in.
     fn pointsman_lease_pick(lease: Handle<pointsman_lease>) -> (pick: Out<pointsman_pick>) {
-        Ok::<_, Fault>(pointsman_pick::new(lease.0.instance().user_data, lease.0.version(), lease.0.picked()))
+        Ok(pointsman_pick::new(lease.0.instance().user_data, lease.0.version(), lease.0.picked()))
     }
 
     /// The instance's id; valid until the lease ends.
     fn pointsman_lease_id(lease: Handle<pointsman_lease>) -> (id: Out<pointsman_str>) {
-        Ok::<_, Fault>(pointsman_str::lend(&lease.0.instance().id))
+        Ok(pointsman_str::lend(&lease.0.instance().id))
     }
 
     /// The instance's address; valid until the lease ends.
     fn pointsman_lease_address(lease: Handle<pointsman_lease>) -> (address: Out<pointsman_str>) {
-        Ok::<_, Fault>(pointsman_str::lend(&lease.0.instance().address))
+        Ok(pointsman_str::lend(&lease.0.instance().address))
     }
 
     /// The instance's zone, with a NULL pointer where it has none; valid until the lease ends.
     fn pointsman_lease_zone(lease: Handle<pointsman_lease>) -> (zone: Out<pointsman_str>) {
-        Ok::<_, Fault>(lease.0.instance().zone.as_deref().map_or(pointsman_str::NONE, pointsman_str::lend))
+        Ok(lease.0.instance().zone.as_deref().map_or(pointsman_str::NONE, pointsman_str::lend))
     }
 
     /// The `nth` value of a tag's key, from 0, sorted; valid until the lease ends. `POINTSMAN_NOT_FOUND` where there is none.

@@ -24,7 +24,6 @@ mod route;
 mod string;
 mod version;
 
-
 #[cfg(test)]
 mod layout;
 #[cfg(test)]

@@ -14,14 +14,16 @@ pub struct pointsman_picker(HeldPicker);
 
 impl pointsman_picker {
     fn nth(&self, nth: usize) -> Result<&Instance, Fault> {
-        self.0.instance(nth).ok_or_else(|| Fault::not_found("nth", format!("the last pick has no number {nth}")).at(nth))
+        self.0
+            .instance(nth)
+            .ok_or_else(|| Fault::not_found("nth", format!("the last pick has no number {nth}")).at(nth))
     }
 }
 
 exports! {
     /// Makes a picker with a seed that nobody else has. A forked child draws other numbers than its parent.
     fn pointsman_picker_new(route: Handle<pointsman_route>) -> (picker: New<pointsman_picker>) {
-        Ok::<_, Fault>(pointsman_picker(HeldPicker::new(route.0.picker())))
+        Ok(pointsman_picker(HeldPicker::new(route.0.picker())))
     }
 
     /// Makes a deterministic picker: the same seed, commits and requests give the same picks, in every language.
@@ -29,7 +31,7 @@ exports! {
         route: Handle<pointsman_route>,
         seed: u64,
     ) -> (picker: New<pointsman_picker>) {
-        Ok::<_, Fault>(pointsman_picker(HeldPicker::new(route.0.picker_seeded(seed))))
+        Ok(pointsman_picker(HeldPicker::new(route.0.picker_seeded(seed))))
     }
 
     /// Frees the picker.

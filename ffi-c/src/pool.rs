@@ -3,11 +3,13 @@
 use pointsman::format::to_plain;
 use pointsman::{Pool, PoolOptions};
 
-use crate::abi::{Exclusive, Flag, Handle, Items, New, OptInput, OptOut, Out, Shared, Text, exports, pointsman_str};
+use crate::abi::{
+    Exclusive, Flag, Handle, Items, New, OptInput, OptOut, Out, Shared, Text, exports, pointsman_str,
+};
 use crate::codes::{POINTSMAN_MAX_INSTANCES, POINTSMAN_NEVER};
 use crate::discovery::pointsman_discovery;
 use crate::edit::pointsman_edit;
-use crate::error::Fault;
+use crate::error::{Fault, cut};
 use crate::instance::{list, pointsman_instance};
 use crate::options::pointsman_pool_options;
 use crate::string::pointsman_string;
@@ -16,15 +18,17 @@ use crate::string::pointsman_string;
 pub struct pointsman_pool(pub(crate) Pool);
 
 fn make(
-    options: Option<pointsman_pool_options>,
+    options: OptInput<pointsman_pool_options>,
     instances: Vec<pointsman::Instance>,
 ) -> Result<pointsman_pool, Fault> {
-    let options = options.map_or_else(|| Ok(PoolOptions::new()), pointsman_pool_options::to_options)?;
+    let options =
+        options.get("options")?.map_or_else(|| Ok(PoolOptions::new()), pointsman_pool_options::to_options)?;
     options.spec.check()?;
-    let pool = Pool::with(options, instances).map_err(|error| match error.downcast::<pointsman::UpdateError>() {
-        Ok(refused) => Fault::from(*refused),
-        Err(other) => Fault::new(crate::codes::POINTSMAN_BAD_VALUE, "", other.to_string()),
-    })?;
+    let pool =
+        Pool::with(options, instances).map_err(|error| match error.downcast::<pointsman::UpdateError>() {
+            Ok(refused) => Fault::from(*refused),
+            Err(other) => Fault::new(crate::codes::POINTSMAN_BAD_VALUE, "", other.to_string()),
+        })?;
     Ok(pointsman_pool(pool))
 }
 
@@ -160,5 +164,5 @@ exports! {
 }
 
 fn unknown(id: &str) -> Fault {
-    Fault::not_found("id", format!("no instance has the id {:?}", &id[..id.floor_char_boundary(120)]))
+    Fault::not_found("id", format!("no instance has the id {:?}", cut(id, 120)))
 }

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use pointsman::Request;
 
-use crate::abi::{Bytes, Flag, Items, pointsman_str, versioned};
+use crate::abi::{Bytes, Flag, Items, OptInput, pointsman_str, versioned};
 use crate::codes::POINTSMAN_MAX_ITEMS;
 use crate::error::Fault;
 use crate::instance::{pair, pointsman_tag};
@@ -65,12 +65,13 @@ enum Few<T> {
 }
 
 impl<T> Few<T> {
-    fn collect<'a, C>(
-        items: &'a [C],
-        field: impl Fn(&'a C) -> Result<T, Fault>,
-    ) -> Result<Self, Fault> {
+    fn collect<'a, C>(items: &'a [C], field: impl Fn(&'a C) -> Result<T, Fault>) -> Result<Self, Fault> {
         let all = items.iter().enumerate().map(|(at, item)| field(item).map_err(|fault| fault.at(at)));
-        Ok(if items.len() <= ON_STACK { Self::Stack(all.collect::<Result<_, _>>()?) } else { Self::Heap(all.collect::<Result<_, _>>()?) })
+        Ok(if items.len() <= ON_STACK {
+            Self::Stack(all.collect::<Result<_, _>>()?)
+        } else {
+            Self::Heap(all.collect::<Result<_, _>>()?)
+        })
     }
 
     fn as_slice(&self) -> &[T] {
@@ -84,17 +85,24 @@ impl<T> Few<T> {
 /// Hands the request over as Rust's.
 #[inline(always)]
 pub(crate) fn with<R>(
-    request: Option<pointsman_request>,
+    request: OptInput<pointsman_request>,
     f: impl FnOnce(&Request<'_>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
-    match request {
-        None => f(&Request::new()),
+    if request.is_null() { f(&const { Request::new() }) } else { with_given(request, f) }
+}
+
+#[inline(never)]
+fn with_given<R>(
+    request: OptInput<pointsman_request>,
+    f: impl FnOnce(&Request<'_>) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    match request.get("request")? {
         Some(request) => request.with(f),
+        None => f(&Request::new()),
     }
 }
 
 impl pointsman_request {
-    #[inline(never)]
     fn with<R>(&self, f: impl FnOnce(&Request<'_>) -> Result<R, Fault>) -> Result<R, Fault> {
         let tags = Few::collect(self.tags.get(self.tag_count, POINTSMAN_MAX_ITEMS, "tags")?, pair)?;
         let require = self.require.get(self.require_count, POINTSMAN_MAX_ITEMS, "require")?;

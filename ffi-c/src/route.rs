@@ -61,7 +61,10 @@ impl pointsman_pick {
 }
 
 /// Room for `count` picks, on the stack where they are few.
-pub(crate) fn with_room<R>(count: usize, f: impl FnOnce(&mut [Picked]) -> Result<R, Fault>) -> Result<R, Fault> {
+pub(crate) fn with_room<R>(
+    count: usize,
+    f: impl FnOnce(&mut [Picked]) -> Result<R, Fault>,
+) -> Result<R, Fault> {
     const ON_STACK: usize = 32;
     let count = count.min(POINTSMAN_MAX_INSTANCES);
     if count <= ON_STACK {

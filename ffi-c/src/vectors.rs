@@ -35,8 +35,20 @@ const CASES: [Case; 6] = [
         tag: None,
         key: None,
     },
-    Case { instances: MIXED, route: r#"{"policy":"round_robin","tiers":[{}]}"#, seed: 1, tag: None, key: None },
-    Case { instances: MIXED, route: r#"{"policy":"random","tiers":[{}]}"#, seed: u64::MAX, tag: None, key: None },
+    Case {
+        instances: MIXED,
+        route: r#"{"policy":"round_robin","tiers":[{}]}"#,
+        seed: 1,
+        tag: None,
+        key: None,
+    },
+    Case {
+        instances: MIXED,
+        route: r#"{"policy":"random","tiers":[{}]}"#,
+        seed: u64::MAX,
+        tag: None,
+        key: None,
+    },
     Case {
         instances: MIXED,
         route: r#"{"policy":"weighted_random","tiers":[{"match":["version"]},{}]}"#,
@@ -58,7 +70,8 @@ fn golden_picks() {
     let mut text = String::new();
     for case in &CASES {
         let pool = Pool::new(parse(case.instances, &Options::new()).unwrap().instances).unwrap();
-        let mut picker = pool.route(RouteSpec::from_json(case.route).unwrap()).unwrap().picker_seeded(case.seed);
+        let mut picker =
+            pool.route(RouteSpec::from_json(case.route).unwrap()).unwrap().picker_seeded(case.seed);
         let picks = (0..PICKS).map(|number| {
             let key = case.key.map(|key| format!("{key}{number}"));
             let tags = case.tag.map(|value| [("version", value)]);
@@ -86,6 +99,7 @@ fn golden_picks() {
     }
     if let Some(place) = std::env::var_os("POINTSMAN_GENERATED") {
         std::fs::create_dir_all(&place).expect("the directory can be made");
-        std::fs::write(std::path::Path::new(&place).join("vectors.inc"), text).expect("the picks can be written");
+        std::fs::write(std::path::Path::new(&place).join("vectors.inc"), text)
+            .expect("the picks can be written");
     }
 }

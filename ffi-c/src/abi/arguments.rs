@@ -33,8 +33,9 @@ pub(crate) struct Exclusive<T>(T);
 pub(crate) struct Owned<T>(NonNull<T>);
 /// A struct with a size: `const T *`.
 pub(crate) struct Input<T>(T);
-/// A struct with a size, or NULL: `const T *`.
-pub(crate) struct OptInput<T>(T);
+/// A struct with a size, or NULL: `const T *`. Read where it is needed, so that NULL costs nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct OptInput<T>(*const T);
 /// Text that must be given.
 pub(crate) struct Text;
 /// Text that may be left out.
@@ -127,15 +128,27 @@ impl<T: Versioned> Argument for Input<T> {
 
 impl<T: Versioned> Argument for OptInput<T> {
     type C = *const T;
-    type Taken<'a> = Option<T>;
+    type Taken<'a> = Self;
 
     #[inline(always)]
-    unsafe fn take<'a>(raw: *const T, name: &'static str) -> Result<Self::Taken<'a>, Fault> {
-        if raw.is_null() {
+    unsafe fn take<'a>(raw: *const T, _: &'static str) -> Result<Self::Taken<'a>, Fault> {
+        Ok(Self(raw))
+    }
+}
+
+impl<T: Versioned> OptInput<T> {
+    #[inline(always)]
+    pub(crate) fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The struct, unless it is NULL.
+    pub(crate) fn get(&self, name: &'static str) -> Result<Option<T>, Fault> {
+        if self.0.is_null() {
             return Ok(None);
         }
-        // SAFETY: not NULL, and the caller's promise.
-        unsafe { read(raw, name) }.map(Some)
+        // SAFETY: not NULL, and the promise on which the module stands.
+        unsafe { read(self.0, name) }.map(Some)
     }
 }
 

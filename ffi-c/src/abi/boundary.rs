@@ -23,7 +23,13 @@ pub(crate) fn guard(
     }
 }
 
-/// The same for calls that return their value; the default one where they panic.
+/// The body of a call, of which `?` leaves no more than the body.
+#[inline(always)]
+pub(crate) fn run<T>(body: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    body()
+}
+
+/// As [`guard`], for calls that return their value; the default one where they panic.
 pub(crate) fn guard_value<T: Default>(body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "test-panic")]

@@ -17,9 +17,10 @@ mod versioned;
 mod test_panic;
 
 pub(crate) use arguments::{
-    Argument, Document, Exclusive, Flag, Handle, Input, Items, OptHandle, OptInput, OptText, Owned, Shared, Text,
+    Argument, Document, Exclusive, Flag, Handle, Input, Items, OptHandle, OptInput, OptText, Owned, Shared,
+    Text,
 };
-pub(crate) use boundary::{guard, guard_value};
+pub(crate) use boundary::{guard, guard_value, run};
 pub(crate) use held::HeldPicker;
 pub(crate) use hook::{Context, ReleaseFn};
 pub(crate) use outputs::{CText, New, OptOut, Out, OutItems, Output};
@@ -106,7 +107,7 @@ macro_rules! exports {
                     let $arg = unsafe { <$type as $crate::abi::Argument>::take($arg, stringify!($arg)) }?;
                 )*
                 <$place as $crate::abi::Output>::check($out, stringify!($out))?;
-                let value = (|| -> Result<_, $crate::error::Fault> { $body })()?;
+                let value = $crate::abi::run(|| $body)?;
                 // SAFETY: the caller's promise for the places of results, and it is not NULL unless it may be.
                 unsafe { <$place as $crate::abi::Output>::put($out, value) };
                 Ok(())

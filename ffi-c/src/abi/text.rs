@@ -52,7 +52,9 @@ impl pointsman_str {
     #[inline]
     fn within(&self, field: &'static str, most: usize) -> Result<Option<&str>, Fault> {
         // SAFETY: the promise on which the module stands.
-        let Some(bytes) = (unsafe { bytes(self.data.cast(), self.len, field, most) })? else { return Ok(None) };
+        let Some(bytes) = (unsafe { bytes(self.data.cast(), self.len, field, most) })? else {
+            return Ok(None);
+        };
         match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
             Err(error) => Err(Fault::new(
@@ -94,7 +96,11 @@ unsafe fn bytes<'a>(
         return Err(too_long(field, len, most));
     }
     if data.is_null() {
-        return if len == 0 { Ok(None) } else { Err(Fault::new(POINTSMAN_NULL, field, null_with(field, len))) };
+        return if len == 0 {
+            Ok(None)
+        } else {
+            Err(Fault::new(POINTSMAN_NULL, field, null_with(field, len)))
+        };
     }
     // SAFETY: not NULL; the caller's promise; `len` is far below `isize::MAX`.
     Ok(Some(unsafe { std::slice::from_raw_parts(data, len) }))

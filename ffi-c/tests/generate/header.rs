@@ -25,7 +25,8 @@ pub(crate) fn make(root: &Path) -> String {
 fn fill(text: &str, root: &Path) -> String {
     let manifest = std::fs::read_to_string(root.join("Cargo.toml")).expect("the manifest can be read");
     let library = manifest.split("[package.metadata.capi.library]").nth(1).unwrap_or_default();
-    let abi = library.split("version = \"").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or_default();
+    let abi =
+        library.split("version = \"").nth(1).and_then(|rest| rest.split('.').next()).unwrap_or_default();
     text.replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
         .replace("@MINOR@", env!("CARGO_PKG_VERSION_MINOR"))
         .replace("@PATCH@", env!("CARGO_PKG_VERSION_PATCH"))

@@ -14,7 +14,8 @@ pub(crate) fn make(source: &Source) -> String {
                 let _ = writeln!(text, "FREES({})", export.name);
             }
             Kind::Plain(_) => {
-                let args: Vec<String> = export.args.iter().map(|arg| null(arg).unwrap_or_else(|| valid(arg))).collect();
+                let args: Vec<String> =
+                    export.args.iter().map(|arg| null(arg).unwrap_or_else(|| valid(arg))).collect();
                 let _ = writeln!(text, "PLAIN({}({}))", export.name, args.join(", "));
             }
             Kind::Fallible(out) => fallible(&mut text, export, out.as_ref()),
@@ -30,7 +31,12 @@ fn fallible(text: &mut String, export: &Export, out: Option<&Arg>) {
             let nothing = (nulled == Some(at)).then(|| null(arg)).flatten();
             nothing.unwrap_or_else(|| valid(arg))
         });
-        format!("{}({}{}&error)", export.name, args.collect::<Vec<_>>().join(", "), if all.is_empty() { "" } else { ", " })
+        format!(
+            "{}({}{}&error)",
+            export.name,
+            args.collect::<Vec<_>>().join(", "),
+            if all.is_empty() { "" } else { ", " }
+        )
     };
     for (at, arg) in all.iter().enumerate() {
         if is_pointer(arg) {

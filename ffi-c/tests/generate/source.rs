@@ -10,8 +10,20 @@ use syn::{Attribute, Block, Expr, GenericArgument, Ident, Item, PathArguments, T
 
 /// The files, in the order of the header.
 const FILES: [&str; 14] = [
-    "codes", "abi/text", "abi/hook", "error", "version", "string", "instance", "request", "options", "discovery",
-    "pool", "edit", "route", "picker",
+    "codes",
+    "abi/text",
+    "abi/hook",
+    "error",
+    "version",
+    "string",
+    "instance",
+    "request",
+    "options",
+    "discovery",
+    "pool",
+    "edit",
+    "route",
+    "picker",
 ];
 
 /// Behind the files above.

@@ -36,11 +36,13 @@ impl HeldPicker {
 
     #[inline(always)]
     pub(crate) fn pick(&mut self, request: &Request<'_>) -> Result<pointsman_pick, NoInstance> {
+        // First, so that a panic leaves no pointer into a list that was let go.
         self.first = None;
         self.others.clear();
         let pick = self.picker.pick(request)?;
-        self.first = Some(NonNull::from(pick.instance()));
-        Ok(pointsman_pick::of(&pick))
+        let instance = pick.instance();
+        self.first = Some(NonNull::from(instance));
+        Ok(pointsman_pick::new(instance.user_data, pick.version(), pick.picked()))
     }
 
     /// Hands each pick to `put`.

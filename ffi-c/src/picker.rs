@@ -47,8 +47,8 @@ exports! {
     fn pointsman_picker_pick(
         picker: Exclusive<pointsman_picker>,
         request: OptInput<pointsman_request>,
-    ) -> (pick: Out<pointsman_pick>) {
-        request::with(request, #[inline(always)] |request| Ok(picker.0.pick(request)?))
+    ) => (pick: pointsman_pick) {
+        request::with(request, #[inline(always)] |request| Ok(picker.0.pick(request, pick)?))
     }
 
     /// Fills `picks` with different instances, as `pointsman_route_pick_distinct` does.

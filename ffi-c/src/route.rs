@@ -87,8 +87,8 @@ exports! {
     fn pointsman_route_pick(
         route: Handle<pointsman_route>,
         request: OptInput<pointsman_request>,
-    ) -> (pick: Out<pointsman_pick>) {
-        request::with(request, #[inline(always)] |request| Ok(pointsman_pick::of(&route.0.pick(request)?)))
+    ) => (pick: pointsman_pick) {
+        request::with(request, #[inline(always)] |request| Ok(pick.fill(pointsman_pick::of(&route.0.pick(request)?))))
     }
 
     /// Fills `picks`, which has room for `room`, with different instances in the order of drawing without replacement, and

@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 
 use pointsman::{Instance, NoInstance, Picked, Picker, Request};
 
+use super::outputs::{Filled, Slot};
 use crate::route::pointsman_pick;
 
 /// A picker with its last answer.
@@ -35,14 +36,18 @@ impl HeldPicker {
     }
 
     #[inline(always)]
-    pub(crate) fn pick(&mut self, request: &Request<'_>) -> Result<pointsman_pick, NoInstance> {
+    pub(crate) fn pick(
+        &mut self,
+        request: &Request<'_>,
+        place: Slot<pointsman_pick>,
+    ) -> Result<Filled, NoInstance> {
         // First, so that a panic leaves no pointer into a list that was let go.
         self.first = None;
         self.others.clear();
         let pick = self.picker.pick(request)?;
         let instance = pick.instance();
         self.first = Some(NonNull::from(instance));
-        Ok(pointsman_pick::new(instance.user_data, pick.version(), pick.picked()))
+        Ok(place.fill(pointsman_pick::new(instance.user_data, pick.version(), pick.picked())))
     }
 
     /// Hands each pick to `put`.

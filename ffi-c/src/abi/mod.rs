@@ -23,7 +23,7 @@ pub(crate) use arguments::{
 pub(crate) use boundary::{guard, guard_value, run};
 pub(crate) use held::HeldPicker;
 pub(crate) use hook::{Context, ReleaseFn};
-pub(crate) use outputs::{CText, New, OptOut, Out, OutItems, Output};
+pub(crate) use outputs::{CText, Filled, New, OptOut, Out, OutItems, Output, Slot};
 pub(crate) use text::{Bytes, pointsman_str};
 pub(crate) use versioned::{Versioned, check as any_bits, each, versioned};
 
@@ -32,6 +32,7 @@ pub(crate) use versioned::{Versioned, check as any_bits, each, versioned};
 /// | form | what C sees |
 /// |---|---|
 /// | `fn name(a: A, …) -> (out: O) { … }` | `pointsman_result name(A a, …, O out, pointsman_error *error)` |
+/// | `fn name(a: A, …) => (out: T) { … }` | the same with `T *out`, for which the body fills a `Slot` itself: the shortest way |
 /// | `free fn name(a: T);` | `void name(T *a)`, which takes NULL too |
 /// | `plain fn name(a: A, …) -> V { … }` | `V name(A a, …)`, zero or NULL where it cannot be told |
 ///
@@ -85,6 +86,30 @@ macro_rules! exports {
                     let $arg = unsafe { <$type as $crate::abi::Argument>::take($arg, stringify!($arg)) }?;
                 )*
                 $body
+            })
+        }
+        exports! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) => ($out:ident: $value:ty) $body:block
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[allow(unsafe_code)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            $($arg: <$type as $crate::abi::Argument>::C,)*
+            $out: *mut $value,
+            error: *mut $crate::error::pointsman_error,
+        ) -> $crate::codes::pointsman_result {
+            $crate::abi::guard(error, || {
+                $(
+                    // SAFETY: the caller's promise for arguments.
+                    let $arg = unsafe { <$type as $crate::abi::Argument>::take($arg, stringify!($arg)) }?;
+                )*
+                // SAFETY: the caller's promise for the places of results.
+                let $out = unsafe { $crate::abi::Slot::new($out, stringify!($out)) }?;
+                $crate::abi::run(|| $body).map(|$crate::abi::Filled| ())
             })
         }
         exports! { $($rest)* }

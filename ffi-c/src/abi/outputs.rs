@@ -28,6 +28,10 @@ pub(crate) struct Out<T>(T);
 pub(crate) struct OptOut<T>(T);
 /// The first of several places: `T *`.
 pub(crate) struct OutItems<T>(*mut T);
+/// The place of a value, which the body fills last.
+pub(crate) struct Slot<T>(*mut T);
+/// What a slot gives for its value.
+pub(crate) struct Filled;
 /// A text that ends in a zero byte, or NULL: `const char *`.
 #[repr(transparent)]
 pub struct CText(*const c_char);
@@ -94,6 +98,24 @@ impl<T> OutItems<T> {
             // SAFETY: not NULL, `at` is below the number of places, and the caller's promise.
             unsafe { self.0.add(at).write(value) }
         }
+    }
+}
+
+impl<T> Slot<T> {
+    /// # Safety
+    ///
+    /// The caller's promise for the places of results, for as long as the slot lasts.
+    #[inline(always)]
+    pub(crate) unsafe fn new(place: *mut T, name: &'static str) -> Result<Self, Fault> {
+        if place.is_null() { Err(Fault::null(name)) } else { Ok(Self(place)) }
+    }
+
+    /// Stores the value.
+    #[inline(always)]
+    pub(crate) fn fill(self, value: T) -> Filled {
+        // SAFETY: not NULL, and the promise with which the slot was made.
+        unsafe { self.0.write(value) };
+        Filled
     }
 }
 

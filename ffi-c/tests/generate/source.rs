@@ -94,6 +94,13 @@ impl Parse for Export {
                 syn::parenthesized!(content in input);
                 Kind::Fallible(Some(content.parse()?))
             }
+            _ if input.peek(Token![=>]) => {
+                input.parse::<Token![=>]>()?;
+                let content;
+                syn::parenthesized!(content in input);
+                let Arg { name, form } = content.parse()?;
+                Kind::Fallible(Some(Arg { name, form: syn::parse_quote!(Out<#form>) }))
+            }
             _ => Kind::Fallible(None),
         };
         input.parse::<Block>()?;

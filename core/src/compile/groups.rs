@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use xxhash_rust::xxh64::xxh64;
@@ -15,8 +16,11 @@ use crate::policy::table::{Member, Table};
 use crate::policy::{Build, Plan, Set};
 use crate::position::Position;
 use crate::request::Request;
-use crate::rng::mix2;
-use crate::spec::{Health, OnUnavailable, Policy, Tier, WhenAbsent, ZoneRule};
+use crate::rng::{mix, mix2};
+use crate::spec::{Health, MAX_MATCH_KEYS, OnUnavailable, Policy, Tier, WhenAbsent, ZoneRule};
+
+/// Groups that are looked at one after the other.
+const FEW: usize = 8;
 
 /// A tier over a roster.
 pub(crate) struct CompiledTier {
@@ -35,6 +39,8 @@ pub(crate) struct CompiledTier {
     pub(crate) whole: Arc<Group>,
     /// One for each full combination of matched values.
     groups: HashTable<Arc<Group>>,
+    /// The same, where they are so few that looking at each costs less than a hash.
+    few: Box<[Arc<Group>]>,
     hasher: RandomState,
     /// Whether some combination found no room and is evaluated at pick time.
     pub(crate) capped: bool,
@@ -124,6 +130,7 @@ impl CompiledTier {
             plain,
             whole,
             groups: HashTable::new(),
+            few: Box::default(),
             hasher: before.map_or_else(RandomState::default, |before| before.hasher.clone()),
             capped: false,
         };
@@ -166,6 +173,7 @@ impl CompiledTier {
         Arc::new(Self {
             mask: before.mask.clone(),
             matching: before.matching.clone(),
+            few: few(&groups),
             plain,
             whole,
             groups,
@@ -222,6 +230,7 @@ impl CompiledTier {
             room.bytes -= bytes;
             groups.insert_unique(hash, Arc::new(group), |group| self.hash(&group.values));
         }
+        self.few = few(&groups);
         self.groups = groups;
     }
 
@@ -231,27 +240,30 @@ impl CompiledTier {
         if self.matching.is_empty() || request.tags.is_empty() {
             return Found::Group(&self.plain);
         }
-        let mut hasher = self.hasher.build_hasher();
-        let mut given = 0;
+        let mut asked = ArrayVec::<&str, MAX_MATCH_KEYS>::new();
         for key in &self.matching {
-            let mut values = request.tags.iter().filter(|(tag, _)| **tag == **key);
-            match (values.next(), values.next()) {
-                (None, _) => {}
-                (Some((_, value)), None) => {
-                    write_value(&mut hasher, value);
-                    given += 1;
+            let mut value = None;
+            for (tag, held) in request.tags {
+                if equal(tag, key) && value.replace(*held).is_some() {
+                    return Found::AtPickTime;
                 }
-                (Some(_), Some(_)) => return Found::AtPickTime,
+            }
+            if let Some(value) = value {
+                // A checked spec has no more keys than there is room for.
+                let _ = asked.try_push(value);
             }
         }
-        if given < self.matching.len() {
-            return if given == 0 { Found::Group(&self.plain) } else { Found::AtPickTime };
+        if asked.len() < self.matching.len() {
+            return if asked.is_empty() { Found::Group(&self.plain) } else { Found::AtPickTime };
         }
-        let has_its_values = |group: &Arc<Group>| {
-            let asked = |key: &str| request.tags.iter().find(|(tag, _)| *tag == key).map(|(_, value)| *value);
-            self.matching.iter().zip(&group.values).all(|(key, value)| asked(key) == Some(&**value))
+        let has_its_values =
+            |group: &Arc<Group>| group.values.iter().zip(&asked).all(|(held, value)| equal(held, value));
+        let found = if self.few.is_empty() {
+            self.groups.find(self.hash(&asked), has_its_values)
+        } else {
+            self.few.iter().find(|group| has_its_values(group))
         };
-        match self.groups.find(hasher.finish(), has_its_values) {
+        match found {
             Some(group) => Found::Group(group),
             None if self.capped => Found::AtPickTime,
             None => Found::Nobody,
@@ -285,9 +297,15 @@ impl CompiledTier {
     }
 
     fn hash<S: AsRef<str>>(&self, values: &[S]) -> u64 {
+        values.iter().fold(0, |hash, value| self.hash_with(hash, value.as_ref()))
+    }
+
+    /// The hash of a combination with one more value. Each is hashed by itself, so that two never run together.
+    #[inline(always)]
+    fn hash_with(&self, hash: u64, value: &str) -> u64 {
         let mut hasher = self.hasher.build_hasher();
-        values.iter().for_each(|value| write_value(&mut hasher, value.as_ref()));
-        hasher.finish()
+        hasher.write(value.as_bytes());
+        mix(hash ^ hasher.finish())
     }
 }
 
@@ -295,11 +313,25 @@ fn extended<'a>(values: &[&'a str], value: &'a str) -> Vec<&'a str> {
     values.iter().copied().chain([value]).collect()
 }
 
-/// A value with its end, so that two values never run together.
-#[inline]
-fn write_value(hasher: &mut impl Hasher, value: &str) {
-    hasher.write(value.as_bytes());
-    hasher.write_u8(0xFF);
+/// The groups as a list, unless they are many.
+fn few(groups: &HashTable<Arc<Group>>) -> Box<[Arc<Group>]> {
+    if groups.len() <= FEW { groups.iter().cloned().collect() } else { Box::default() }
+}
+
+/// Whether two strings are equal. Short ones, as tags are, without a call: their first and last bytes cover them.
+#[inline(always)]
+fn equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    match a.len() {
+        0 => true,
+        1..=3 => a[0] == b[0] && a[a.len() / 2] == b[a.len() / 2] && a[a.len() - 1] == b[a.len() - 1],
+        4..=7 => a.first_chunk::<4>() == b.first_chunk::<4>() && a.last_chunk::<4>() == b.last_chunk::<4>(),
+        8..=16 => a.first_chunk::<8>() == b.first_chunk::<8>() && a.last_chunk::<8>() == b.last_chunk::<8>(),
+        _ => a == b,
+    }
 }
 
 fn same(held: &[Box<str>], values: &[&str]) -> bool {
@@ -502,6 +534,26 @@ impl Clone for Matched {
         match self {
             Self::Words(words) => Self::Words(words.clone()),
             Self::List(list) => Self::List(list.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn equal_is_equality(a in "[ab]{0,20}", b in "[ab]{0,20}", at in 0_usize..20) {
+            prop_assert_eq!(equal(&a, &b), a == b);
+            let mut changed = a.clone().into_bytes();
+            if at < changed.len() {
+                changed[at] ^= 1;
+            }
+            let changed = String::from_utf8(changed).expect("ASCII");
+            prop_assert_eq!(equal(&a, &changed), a == changed);
         }
     }
 }

@@ -5,6 +5,8 @@ use pointsman::Policy;
 use pointsman::format::{AddressFamily, Format};
 use serde_json::Value;
 
+use crate::simulate::Scenario;
+
 const AFTER: &str = "\
 Without a command: `run` on an example list that the program carries.
 
@@ -26,6 +28,24 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Shows tier by tier what a request finds, and why
     Explain(ExplainArgs),
+    /// Simulates servers that queue, slow down or stall, and tells how long requests take
+    Simulate(SimulateArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimulateArgs {
+    /// Scenario to run; repeatable [default: all]
+    #[arg(long = "scenario", value_name = "NAME", hide_possible_values = true)]
+    pub(crate) scenarios: Vec<Scenario>,
+    /// Makes another run of the same length
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Length of the runs, in multiples of those whose figures are known
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = scale)]
+    pub(crate) scale: f64,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -152,6 +172,11 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err("must be KEY=VALUE".to_owned()),
     }
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale: f64 = text.parse().map_err(|_| "must be a number".to_owned())?;
+    if (0.001..=1_000.0).contains(&scale) { Ok(scale) } else { Err("must be from 0.001 to 1000".to_owned()) }
 }
 
 fn policy(text: &str) -> Result<Policy, String> {

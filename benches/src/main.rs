@@ -1,7 +1,7 @@
 //! `pointsman`: shows what the engine makes of a service's instances.
 //!
 //! ```text
-//! args ─▶ input (document ─▶ pool) ─▶ run | inspect | explain ─▶ a report ─▶ text or JSON on stdout
+//! args ─▶ input (document ─▶ pool) ─▶ a command ─▶ a report ─▶ text or JSON on stdout
 //! ```
 //!
 //! A command returns its report and, where no instance can be picked, why; only this file prints and exits.
@@ -14,6 +14,7 @@ mod inspect;
 mod progress;
 mod render;
 mod run;
+mod simulate;
 mod stats;
 mod text;
 mod timing;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::command(&args),
         Command::Inspect(args) => inspect::command(&args),
         Command::Explain(args) => explain::command(&args),
+        Command::Simulate(args) => simulate::command(&args),
     };
     match answer.and_then(print) {
         Ok(None) => ExitCode::SUCCESS,

@@ -5,6 +5,7 @@ mod explain;
 mod formats;
 mod inspect;
 mod run;
+mod simulate;
 
 use std::io::Write;
 use std::path::PathBuf;

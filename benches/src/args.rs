@@ -5,6 +5,7 @@ use pointsman::Policy;
 use pointsman::format::{AddressFamily, Format};
 use serde_json::Value;
 
+use crate::compare::Job;
 use crate::simulate::Scenario;
 
 const AFTER: &str = "\
@@ -30,6 +31,32 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Simulates servers that queue, slow down or stall, and tells how long requests take
     Simulate(SimulateArgs),
+    /// Times the engine beside what would be taken in its stead
+    Compare(CompareArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    /// Numbers of instances
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8,64,1000,10000,100000",
+        value_parser = size)]
+    pub(crate) sizes: Vec<usize>,
+    /// Numbers of threads that pick at the same time
+    #[arg(long, value_name = "T,…", value_delimiter = ',', default_value = "1",
+        value_parser = value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Vec<u16>,
+    /// Jobs [default: all]
+    #[arg(long, value_name = "JOB,…", value_delimiter = ',')]
+    pub(crate) jobs: Vec<Job>,
+    /// Rounds of a pair, fewer where they take long
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = rounds)]
+    pub(crate) rounds: usize,
+    /// Writes the times to a file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -171,6 +198,21 @@ fn pair(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err("must be KEY=VALUE".to_owned()),
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    within(text, 4..=1_000_000)
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    within(text, 1..=10_000)
+}
+
+fn within(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!("must be from {} to {}", range.start(), range.end())),
     }
 }
 

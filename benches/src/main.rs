@@ -6,11 +6,14 @@
 //!
 //! A command returns its report and, where no instance can be picked, why; only this file prints and exits.
 
+mod alloc;
 mod args;
+mod compare;
 mod explain;
 mod failure;
 mod input;
 mod inspect;
+mod peers;
 mod progress;
 mod render;
 mod run;
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::command(&args),
         Command::Inspect(args) => inspect::command(&args),
         Command::Explain(args) => explain::command(&args),
+        Command::Compare(args) => compare::command(&args),
         Command::Simulate(args) => simulate::command(&args),
     };
     match answer.and_then(print) {

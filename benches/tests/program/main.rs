@@ -1,6 +1,7 @@
 //! The program from the outside: what it prints, where, and how it ends.
 
 mod arguments;
+mod compare;
 mod explain;
 mod formats;
 mod inspect;

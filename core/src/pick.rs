@@ -138,7 +138,6 @@ impl<'a> Pick<'a> {
     }
 
     /// Keeps the instance without keeping its list. Two atomic additions, no allocation.
-    #[expect(clippy::wrong_self_convention, reason = "the standard name for what outlives a borrow")]
     pub fn to_owned(&self) -> OwnedPick {
         OwnedPick {
             entry: self.snapshot.roster.list[self.picked.index()].clone(),

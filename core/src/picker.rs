@@ -95,22 +95,20 @@ impl Picker {
             seeded,
             generation: fork_generation(),
         };
-        let mut picker = Self {
+        // The first pick enters the lane, so that `start_at` comes before.
+        Self {
             lane: None,
             hand,
             snapshot: shared.core.published.hold(),
             route: route.clone(),
             core: shared.core.clone(),
-        };
-        picker.enter_lane();
-        picker
+        }
     }
 
     /// Lets every cursor that was not used yet begin at this turn of its cycle; turn 0 is the canonical start, from which
     /// every prefix is within the bound.
     pub fn start_at(mut self, turn: u64) -> Self {
         self.hand.start.turn = Some(turn);
-        self.enter_lane();
         self
     }
 

@@ -145,6 +145,11 @@ impl Set {
         }
     }
 
+    /// Whether the policy hashes keys.
+    pub(crate) fn hashes(&self) -> bool {
+        matches!(self.plan, Plan::ConsistentHash(_))
+    }
+
     /// The form of the rotation, where it is one.
     pub(crate) fn rotation(&self) -> Option<&'static str> {
         match &self.plan {

@@ -15,6 +15,9 @@ use crate::sync::{AtomicU64, Ordering};
 /// How far from the last instance's place in the list a picker looks for it after an update.
 const REACH: usize = 64;
 
+/// The cycle of a cursor that was never used. Cycles are numbered from 1.
+const UNUSED: u64 = 0;
+
 /// The position of one set of a route: the tier and the matched values.
 pub(crate) struct Position {
     /// The next ticket.
@@ -125,10 +128,9 @@ pub(crate) struct Start {
 impl Default for Cursor {
     fn default() -> Self {
         let unused = || AtomicU64::new(0);
-        // The golden form's cycle is the number of the set that began it, never this.
         Self {
             serial: unused(),
-            cycle: AtomicU64::new(u64::MAX),
+            cycle: AtomicU64::new(UNUSED),
             turn: unused(),
             last: AtomicU64::new(u64::MAX),
         }
@@ -177,7 +179,8 @@ impl Cursor {
 
     #[cold]
     fn settle(&self, position: &Position, table: &Table, rotation: &Rotation, start: Start) -> u64 {
-        let known = self.serial.load(Ordering::Relaxed) == position.serial ^ start.seed;
+        let used = self.cycle.load(Ordering::Relaxed) != UNUSED;
+        let known = used && self.serial.load(Ordering::Relaxed) == position.serial ^ start.seed;
         self.serial.store(position.serial ^ start.seed, Ordering::Relaxed);
         self.cycle.store(rotation.cycle, Ordering::Relaxed);
         let turn = if known && rotation.form() == Form::Equal && self.last.load(Ordering::Relaxed) != u64::MAX

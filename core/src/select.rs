@@ -9,7 +9,6 @@ use crate::compile::{CompiledRoute, Snapshot};
 use crate::error::{NoInstance, Reason};
 use crate::live::Live;
 use crate::pick::Picked;
-use crate::policy::Plan;
 use crate::policy::eligible::{Eligible, Filter};
 use crate::policy::rotation::Rotation;
 use crate::policy::table::{Member, Table};
@@ -46,6 +45,9 @@ pub(crate) fn select(
     drawn: &[Picked],
     hand: &mut impl Hand,
 ) -> Result<Picked, NoInstance> {
+    if let Some(picked) = select_quickly(route, live, request, drawn, hand) {
+        return Ok(picked);
+    }
     let walk = Walk { route, snapshot, live, request };
     let first = walk.first_branch(hand);
     let room = walk.room(drawn, true);
@@ -62,6 +64,48 @@ pub(crate) fn select(
         Err(_) => Err(refused),
     }
 }
+
+/// The same for a request that asks for no instance in particular, where tables decide everything. `None` where they do not,
+/// with no number drawn and no turn taken.
+#[inline]
+fn select_quickly(
+    route: &CompiledRoute,
+    live: &Live,
+    request: &Request<'_>,
+    drawn: &[Picked],
+    hand: &mut impl Hand,
+) -> Option<Picked> {
+    let [branch] = &*route.branches else { return None };
+    if !(request.require.is_empty()
+        && request.exclude.is_empty()
+        && request.prefer.is_none()
+        && drawn.is_empty())
+    {
+        return None;
+    }
+    for (number, tier) in branch.tiers.iter().enumerate() {
+        let group = match tier.find(request) {
+            Found::Group(group) => group,
+            Found::Nobody => continue,
+            Found::AtPickTime => return None,
+        };
+        if group.verdict.is_err() {
+            if tier.stops(group.members) {
+                return None;
+            }
+            continue;
+        }
+        if group.take < u64::MAX || group.limited {
+            return None;
+        }
+        let index = group.set.pick(&EVERYONE, request.key, live, group.position.as_deref(), hand)?;
+        let keyless = group.set.hashes() && request.key.is_none();
+        return Some(Picked { index, tier: number as u16, branch: 0, relaxed: false, keyless });
+    }
+    None
+}
+
+const EVERYONE: Eligible<'static> = Eligible { skips: &[], filter: None };
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {
@@ -153,18 +197,20 @@ impl<'a> Walk<'a> {
         furthest: &mut Furthest,
     ) -> Option<Picked> {
         let tiers = &self.route.branches.get(branch)?.tiers;
-        let mut overflowed = false;
+        let mut overflowed = None;
         for (number, tier) in tiers.iter().enumerate() {
             let asked = Asked::new(self, tier);
-            let mut came = asked.verdict;
+            let mut came = asked.verdict.map(|()| 0);
             if came.is_ok() {
-                if asked.take < u64::MAX && hand.draw() > asked.take {
-                    overflowed = true;
-                    continue;
-                }
-                match self.pick(&asked, barred, hand) {
-                    Ok(index) => return Some(self.choice(&asked, index, number, branch)),
-                    Err(reason) => came = Err(reason),
+                let stays = asked.take == u64::MAX || hand.draw() <= asked.take;
+                came = if stays { self.pick(&asked, barred, hand) } else { self.anybody(&asked, barred) };
+                match came {
+                    Ok(index) if stays => return Some(self.choice(&asked, index, number, branch)),
+                    Ok(_) => {
+                        overflowed = overflowed.or(Some(number));
+                        continue;
+                    }
+                    Err(_) => {}
                 }
             }
             let reason = came.err().unwrap_or(Reason::NoMatch);
@@ -174,23 +220,22 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
-        if !overflowed {
-            return None;
-        }
         // Nobody behind takes what a tier gave away.
-        tiers.iter().enumerate().find_map(|(number, tier)| {
-            let asked = Asked::new(self, tier);
-            let takes_back = asked.verdict.is_ok() && asked.take < u64::MAX;
-            let index = takes_back.then(|| self.pick(&asked, barred, hand))?;
-            index
-                .map_err(|reason| furthest.note(reason, number, branch))
-                .ok()
-                .map(|index| self.choice(&asked, index, number, branch))
+        let number = overflowed?;
+        let asked = Asked::new(self, tiers.get(number)?);
+        let index = self.pick(&asked, barred, hand).ok()?;
+        Some(self.choice(&asked, index, number, branch))
+    }
+
+    /// Somebody who may be picked, by position in the list.
+    fn anybody(&self, asked: &Asked<'_>, barred: Barred<'_>) -> Result<u32, Reason> {
+        self.among(asked, barred, |group, eligible| {
+            eligible.ranks(&group.set.table).next().map(|(_, member)| member.index)
         })
     }
 
     fn choice(&self, asked: &Asked<'_>, index: u32, tier: usize, branch: usize) -> Picked {
-        let hashes = asked.group.is_some_and(|group| matches!(group.set.plan, Plan::ConsistentHash(_)));
+        let hashes = asked.group.is_some_and(|group| group.set.hashes());
         let keyless = hashes && self.request.key.is_none();
         Picked { index, tier: tier as u16, branch: branch as u16, relaxed: false, keyless }
     }
@@ -231,7 +276,9 @@ impl<'a> Walk<'a> {
             let full = |(rank, member): (usize, Member)| {
                 skips.binary_search(&(rank as u32)).is_err() && query.allows_but_for_limits(member)
             };
-            match query.counts(asked.tier.any_health).reason() {
+            // The values that a table stands for count here too.
+            let all = Query::new(&self.snapshot.roster, asked.tier, self.request, true);
+            match all.counts(asked.tier.any_health).reason() {
                 Reason::Excluded if group.limited && table.members().enumerate().any(full) => {
                     Reason::Saturated
                 }

@@ -54,10 +54,10 @@ pub struct RouteSpec {
     /// How one instance is taken out of the set of the tier that is used.
     pub policy: Policy,
     /// Acceptable sets in order of preference; 1 to [`MAX_TIERS`], unless there is a split.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "parse::objects", skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<Tier>,
     /// Shares of the traffic with tiers of their own; 1 to [`MAX_BRANCHES`], in place of `tiers`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "parse::objects", skip_serializing_if = "Vec::is_empty")]
     pub split: Vec<Branch>,
     /// What chooses the branch.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -81,6 +81,7 @@ pub struct Branch {
     /// Share in percent, fractions allowed. The percents of a split add up to 100.
     pub percent: f64,
     /// Acceptable sets in order of preference, 1 to [`MAX_TIERS`].
+    #[serde(deserialize_with = "parse::objects")]
     pub tiers: Vec<Tier>,
     /// As `spill` of the route, for this branch alone.
     #[serde(default, skip_serializing_if = "is_default")]

@@ -27,7 +27,7 @@ pub struct Explanation {
     pub policy: &'static str,
     /// Each branch of the split; one without a name where there is none.
     pub branches: Vec<BranchExplanation>,
-    /// Whether excluded instances had to be taken.
+    /// Whether excluded instances have to be taken, for all such requests or some.
     pub relaxed: bool,
     /// Why some or all such requests find no instance.
     pub reason: Option<Reason>,
@@ -109,10 +109,6 @@ pub struct Share {
 }
 
 impl Explanation {
-    fn serves_nobody(&self) -> bool {
-        self.branches.iter().flat_map(|branch| &branch.tiers).all(|tier| tier.share == 0.0)
-    }
-
     pub(crate) fn nothing(snapshot: &Snapshot) -> Self {
         Self {
             version: snapshot.version,
@@ -135,25 +131,16 @@ pub(crate) fn explain(
     live: &Live,
     request: &Request<'_>,
 ) -> Explanation {
-    let walk = Walk { route, snapshot, live, request };
-    let strict = explain_with(&walk, true);
-    if strict.reason.is_none() || !request.relax || request.exclude.is_empty() {
-        return strict;
-    }
-    let relaxed = explain_with(&walk, false);
-    // Where only some branches fail, each is explained as it is for those that succeed.
-    if strict.serves_nobody() && !relaxed.serves_nobody() {
-        return Explanation { relaxed: true, ..relaxed };
-    }
-    strict
-}
-
-fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
+    let walk = &Walk { route, snapshot, live, request };
     let roster = &walk.snapshot.roster;
     let spec = &walk.route.spec;
-    let room = walk.room(&[], exclude);
-    let barred = walk.barred(&room, &[], exclude);
-    let each: Vec<Outcome> = (0..walk.route.branches.len()).map(|at| Outcome::of(walk, at, barred)).collect();
+    let outcomes = |exclude: bool| -> Vec<Outcome> {
+        let room = walk.room(&[], exclude);
+        let barred = walk.barred(&room, &[], exclude);
+        (0..walk.route.branches.len()).map(|at| Outcome::of(walk, at, barred)).collect()
+    };
+    let strict = outcomes(true);
+    let loose = (request.relax && !request.exclude.is_empty()).then(|| outcomes(false));
     let by_key = walk.request.key.filter(|_| walk.route.by == SplitBy::Key);
     let sent = |at: usize| match (spec.split.get(at), by_key) {
         (None, _) => 1.0,
@@ -161,37 +148,43 @@ fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
         (Some(branch), None) => branch.percent / 100.0,
     };
     let mut shares = vec![0.0; roster.len()];
-    let mut defined = true;
-    let mut reason = None;
-    for first in 0..each.len() {
+    let (mut reason, mut defined, mut relaxed, mut some_strict) = (None, true, false, false);
+    for first in 0..strict.len() {
         let share = sent(first);
         if share == 0.0 {
             continue;
         }
-        let reached = (0..each.len()).map(|step| (first + step) % each.len());
-        let mut furthest = None;
-        let mut served = false;
-        for at in reached {
-            let outcome = &each[at];
-            if outcome.serves {
-                shares.iter_mut().zip(&outcome.shares).for_each(|(sum, part)| *sum += share * part);
-                defined &= outcome.defined;
-                served = true;
-                break;
+        let mut serve = |each: &[Outcome]| {
+            let mut furthest = None;
+            for at in (0..each.len()).map(|step| (first + step) % each.len()) {
+                let outcome = &each[at];
+                if outcome.serves {
+                    shares.iter_mut().zip(&outcome.shares).for_each(|(sum, part)| *sum += share * part);
+                    defined &= outcome.defined;
+                    return Ok(());
+                }
+                furthest = furthest.max(outcome.furthest);
+                if !walk.route.branches[at].spill {
+                    break;
+                }
             }
-            furthest = furthest.max(outcome.furthest);
-            if !walk.route.branches[at].spill {
-                break;
-            }
-        }
-        if !served {
-            reason = reason.max(furthest);
+            Err(furthest)
+        };
+        match (serve(&strict), &loose) {
+            (Ok(()), _) => some_strict = true,
+            (Err(_), Some(loose)) if serve(loose).is_ok() => relaxed = true,
+            (Err(furthest), _) => reason = reason.max(furthest),
         }
     }
     let reason = if roster.len() == 0 { Some(Reason::Empty) } else { reason };
     let listed = roster.list.iter().zip(&shares).filter(|(_, share)| **share > 0.0);
     let shares =
         listed.map(|(entry, share)| Share { id: entry.instance.id.clone(), share: *share }).collect();
+    // Where excluded instances are taken in some branches only, tiers are told as they are for the others.
+    let each = match loose {
+        Some(loose) if relaxed && !some_strict => loose,
+        _ => strict,
+    };
     let branches = each.into_iter().enumerate().map(|(at, outcome)| BranchExplanation {
         name: spec.split.get(at).map_or(String::new(), |branch| named(&branch.name, at)),
         share: sent(at),
@@ -202,7 +195,7 @@ fn explain_with(walk: &Walk<'_>, exclude: bool) -> Explanation {
         instances: roster.len(),
         policy: spec.policy.name(),
         branches: branches.collect(),
-        relaxed: false,
+        relaxed,
         reason,
         shares_defined: defined,
         shares: if defined { shares } else { Vec::new() },

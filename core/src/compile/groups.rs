@@ -64,6 +64,9 @@ enum Matched {
     List(Box<[u32]>),
 }
 
+/// Values of a combination, and the positions in the list that have it.
+type Gathered = (Box<[Box<str>]>, Vec<u32>);
+
 /// Where a request's combination is found.
 pub(crate) enum Found<'a> {
     Group(&'a Group),
@@ -174,7 +177,7 @@ impl CompiledTier {
     /// One group for each full combination of values that occurs, as long as there is room.
     fn partition(&mut self, maker: &Maker<'_>, before: Option<&Self>, room: &mut Room) {
         let roster = maker.context.roster;
-        let mut gathered: HashTable<(Box<[Box<str>]>, Vec<u32>)> = HashTable::new();
+        let mut gathered: HashTable<Gathered> = HashTable::new();
         let accepted = self.mask.clone().unwrap_or_else(|| Words::all(roster.len()));
         for index in accepted.iter() {
             let Some(instance) = roster.instance(index) else { continue };
@@ -188,7 +191,7 @@ impl CompiledTier {
             }
             for values in combinations {
                 let hash = self.hash(&values);
-                let is_it = |(held, _): &(Box<[Box<str>]>, Vec<u32>)| same(held, &values);
+                let is_it = |(held, _): &Gathered| same(held, &values);
                 if let Some((_, members)) = gathered.find_mut(hash, is_it) {
                     members.push(index);
                 } else if gathered.len() < room.sets {

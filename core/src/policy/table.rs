@@ -153,26 +153,20 @@ impl Table {
         }
     }
 
-    /// Each member's exact share of draws by weight, in the order of ranks.
+    /// Each member's exact share of draws by weight, in the order of ranks; positive for every eligible member.
     pub(crate) fn shares(&self, eligible: impl Fn(usize, Member) -> bool) -> Vec<f64> {
-        let weight_of = |rank: usize| match self.member(rank) {
-            // Scaled down so that the sum of a million of the largest weights stays finite.
-            Some(member) if eligible(rank, member) => self.weight(rank) * 2_f64.powi(-30),
-            _ => 0.0,
+        let is_in: Vec<bool> =
+            self.members().enumerate().map(|(rank, member)| eligible(rank, member)).collect();
+        let ranks = || (0..self.len()).filter(|rank| is_in[*rank]);
+        let heaviest = ranks().map(|rank| self.weight(rank)).fold(0.0, f64::max);
+        // Relative to the heaviest, so that the sum stays finite.
+        let total = compensated_sum(ranks().map(|rank| self.weight(rank) / heaviest));
+        let share = |rank| match self.weight(rank) / heaviest / total {
+            // So far below the heaviest that only its point is left.
+            0.0 => 2_f64.powi(-64),
+            share => share,
         };
-        let total = compensated_sum((0..self.len()).map(weight_of));
-        let share_of = |rank| if total > 0.0 { weight_of(rank) / total } else { 0.0 };
-        let shares: Vec<f64> = (0..self.len()).map(share_of).collect();
-        if total > 0.0 || self.len() == 0 {
-            return shares;
-        }
-        // Only weights so small that the scaling lost them are eligible.
-        let tiny_of = |rank: usize| match self.member(rank) {
-            Some(member) if eligible(rank, member) => self.weight(rank),
-            _ => 0.0,
-        };
-        let total = compensated_sum((0..self.len()).map(tiny_of));
-        (0..self.len()).map(|rank| if total > 0.0 { tiny_of(rank) / total } else { 0.0 }).collect()
+        (0..self.len()).map(|rank| if is_in[rank] { share(rank) } else { 0.0 }).collect()
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

@@ -226,7 +226,8 @@ impl Draft {
         match self {
             Self::Kept(index) => {
                 let entry: &Hold<Entry> = &roster.list[index as usize];
-                (Some(index), entry.instance.clone())
+                // Without the load, so that an edit of another field is no new report.
+                (Some(index), Instance { load: None, ..entry.instance.clone() })
             }
             Self::Changed(index, instance) => (Some(index), instance),
             Self::New(instance) => (None, instance),

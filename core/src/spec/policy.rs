@@ -7,6 +7,7 @@ use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::parse::Object;
 use crate::error::RouteError;
 
 /// How one instance is taken out of a tier's set.
@@ -300,15 +301,15 @@ impl Serialize for Policy {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Written {
-    Random(NoOptions),
-    WeightedRandom(NoOptions),
-    RoundRobin(NoOptions),
-    WeightedRoundRobin(NoOptions),
-    LeastLoad(NoOptions),
-    LeastRequest(NoOptions),
-    PowerOfTwo(PowerOfTwo),
-    PeakEwma(PeakEwma),
-    ConsistentHash(ConsistentHash),
+    Random(Object<NoOptions>),
+    WeightedRandom(Object<NoOptions>),
+    RoundRobin(Object<NoOptions>),
+    WeightedRoundRobin(Object<NoOptions>),
+    LeastLoad(Object<NoOptions>),
+    LeastRequest(Object<NoOptions>),
+    PowerOfTwo(Object<PowerOfTwo>),
+    PeakEwma(Object<PeakEwma>),
+    ConsistentHash(Object<ConsistentHash>),
 }
 
 #[derive(Deserialize)]
@@ -362,15 +363,15 @@ impl<'de> Visitor<'de> for NameOrObject {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Policy, A::Error> {
         Ok(match Written::deserialize(MapAccessDeserializer::new(map))? {
-            Written::Random(NoOptions {}) => Policy::Random,
-            Written::WeightedRandom(NoOptions {}) => Policy::WeightedRandom,
-            Written::RoundRobin(NoOptions {}) => Policy::RoundRobin,
-            Written::WeightedRoundRobin(NoOptions {}) => Policy::WeightedRoundRobin,
-            Written::LeastLoad(NoOptions {}) => Policy::LeastLoad,
-            Written::LeastRequest(NoOptions {}) => Policy::LeastRequest,
-            Written::PowerOfTwo(options) => Policy::PowerOfTwo(options),
-            Written::PeakEwma(options) => Policy::PeakEwma(options),
-            Written::ConsistentHash(options) => Policy::ConsistentHash(options),
+            Written::Random(Object(NoOptions {})) => Policy::Random,
+            Written::WeightedRandom(Object(NoOptions {})) => Policy::WeightedRandom,
+            Written::RoundRobin(Object(NoOptions {})) => Policy::RoundRobin,
+            Written::WeightedRoundRobin(Object(NoOptions {})) => Policy::WeightedRoundRobin,
+            Written::LeastLoad(Object(NoOptions {})) => Policy::LeastLoad,
+            Written::LeastRequest(Object(NoOptions {})) => Policy::LeastRequest,
+            Written::PowerOfTwo(Object(options)) => Policy::PowerOfTwo(options),
+            Written::PeakEwma(Object(options)) => Policy::PeakEwma(options),
+            Written::ConsistentHash(Object(options)) => Policy::ConsistentHash(options),
         })
     }
 }

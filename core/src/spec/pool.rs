@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{is_default, parse_json};
+use super::{is_default, parse, parse_json};
 use crate::error::RouteError;
 
 /// Settings of a pool, the same JSON in every language.
@@ -23,16 +23,16 @@ pub struct PoolSpec {
     #[serde(skip_serializing_if = "is_default")]
     pub keep_last: bool,
     /// Reported loads.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "parse::object", skip_serializing_if = "is_default")]
     pub load: LoadSpec,
     /// Measured latencies.
-    #[serde(skip_serializing_if = "is_default")]
+    #[serde(deserialize_with = "parse::object", skip_serializing_if = "is_default")]
     pub latency: LatencySpec,
     /// Ramps of instances that are new or back. `None`: off. Takes effect in [`crate::Pool::tick`].
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "parse::optional_object", skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStart>,
     /// Ejection of instances that fail. `None`: off. Takes effect in [`crate::Pool::tick`].
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "parse::optional_object", skip_serializing_if = "Option::is_none")]
     pub ejection: Option<Ejection>,
 }
 
@@ -69,6 +69,7 @@ pub struct Ejection {
     /// Failures in a row that eject, at least 1. `None`: not looked at.
     pub consecutive_failures: Option<u32>,
     /// The share of failures in an interval that ejects. `None`: not looked at.
+    #[serde(deserialize_with = "parse::optional_object")]
     pub failure_percentage: Option<FailurePercentage>,
     /// Seconds between looks at the share of failures. Finite, above 0.
     pub interval_s: f64,

@@ -14,7 +14,7 @@ use crate::common::*;
 fn a_list_that_shrinks_and_grows_never_gives_an_index_outside_it() {
     let list = |n: usize| (0..n).map(|at| Instance::new(format!("i{at}")).healthy(at % 2 == 0));
     let pool = Pool::new(list(10)).expect("a good list");
-    let routes: Vec<Route> = Policy::all().into_iter().map(|policy| plain_route(&pool, policy)).collect();
+    let routes: Vec<Route> = policies().into_iter().map(|policy| plain_route(&pool, policy)).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         for thread in 0..16 {
@@ -126,7 +126,7 @@ fn a_hook_may_update_the_pool_it_belongs_to() {
 #[test]
 fn a_panic_in_an_edit_reaches_its_caller_and_leaves_nothing_behind() {
     let pool = seeded(1, equal(&["A", "B"]));
-    let routes: Vec<Route> = Policy::all().into_iter().map(|policy| plain_route(&pool, policy)).collect();
+    let routes: Vec<Route> = policies().into_iter().map(|policy| plain_route(&pool, policy)).collect();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         pool.edit(|edit| {
             edit.remove("A")?;

@@ -2,13 +2,13 @@
 
 use std::thread;
 
-use pointsman::{Instance, Picked, Policy, Reason, Request};
+use pointsman::{Instance, Picked, Reason, Request};
 
 use crate::common::*;
 
 #[test]
 fn a_retry_never_lands_on_what_it_excludes_however_threads_interleave() {
-    for policy in Policy::all() {
+    for policy in policies() {
         let pool = seeded(1, equal(&["A", "B"]));
         let route = plain_route(&pool, policy);
         route.start_at(0);
@@ -36,7 +36,7 @@ fn a_retry_never_lands_on_what_it_excludes_however_threads_interleave() {
 
 #[test]
 fn exclusions_of_everyone_fail_unless_relaxed_and_that_shows() {
-    for policy in Policy::all() {
+    for policy in policies() {
         let pool = seeded(2, equal(&["A"]));
         let route = plain_route(&pool, policy);
         let strict = Request::new().exclude(&["A"]);
@@ -60,7 +60,7 @@ fn exclusions_of_everyone_fail_unless_relaxed_and_that_shows() {
 #[test]
 fn an_ordered_list_holds_no_drained_instance_and_none_stands_in() {
     let pool = seeded(4, weighted(&[("A", 1.0), ("B", 1.0), ("C", 0.0)]));
-    for policy in Policy::all() {
+    for policy in policies() {
         let route = plain_route(&pool, policy);
         let mut picker = route.picker_seeded(5);
         let mut out = [Picked::default(); 3];

@@ -1,4 +1,4 @@
-//! What goes wrong in the field does not go wrong here: weights, rotations, updates, tags, zones, retries, processes, threads.
+//! What went wrong in the field: weights, rotations, updates, tags, zones, retries, processes, threads.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,6 +8,7 @@ mod concurrency;
 mod exclusion;
 mod loads;
 mod processes;
+mod reasons;
 mod round_robin;
 mod tags;
 mod updates;

@@ -10,7 +10,7 @@ use crate::common::*;
 
 #[test]
 fn one_candidate_is_taken_and_none_is_said_so() {
-    for policy in Policy::all() {
+    for policy in policies() {
         let pool = seeded(1, equal(&["A"]));
         let route = plain_route(&pool, policy);
         for mut hand in Hand::both(&route, 2) {
@@ -211,7 +211,7 @@ mod forks {
     #[test]
     fn a_seed_is_kept_by_forked_children() {
         let pool = hundred(Some(7));
-        for policy in Policy::all() {
+        for policy in policies() {
             let route = plain_route(&pool, policy);
             let expected = picks(&mut Hand::Picker(route.picker_seeded(8)));
             let children = (0..4).map(|_| in_child(|| picks(&mut Hand::Picker(route.picker_seeded(8)))));

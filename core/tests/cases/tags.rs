@@ -1,7 +1,7 @@
 //! Tags: matching, fallback, comparison.
 
 use pointsman::{
-    Instance, NoInstance, OnUnavailable, Policy, Pool, Reason, Request, Route, Tier, WhenAbsent, ZoneRule,
+    Instance, NoInstance, OnUnavailable, Pool, Reason, Request, Route, Tier, WhenAbsent, ZoneRule,
 };
 
 use crate::common::*;
@@ -30,7 +30,7 @@ fn all(route: &Route, request: &Request<'_>) -> Vec<String> {
 }
 
 fn any_policy(pool: &Pool, tiers: &[Tier]) -> Vec<Route> {
-    Policy::all().into_iter().map(|policy| route(pool, policy, tiers.iter().cloned())).collect()
+    policies().into_iter().map(|policy| route(pool, policy, tiers.iter().cloned())).collect()
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn fallback_goes_through_ever_fewer_keys_in_order() {
         assert_eq!(only(&route, &request), takes("E2"));
         assert_eq!(route.pick(&request).map(|pick| pick.tier()), Ok(1));
     }
-    for route in any_policy(&pool, &[both.clone()]) {
+    for route in any_policy(&pool, std::slice::from_ref(&both)) {
         assert_eq!(only(&route, &request), Err(Reason::NoMatch));
     }
 }

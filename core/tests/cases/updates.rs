@@ -149,7 +149,7 @@ fn an_instance_that_moves_to_another_zone_is_found_there_and_once() {
 
 #[test]
 fn after_an_update_no_thread_picks_what_it_removed() {
-    for policy in Policy::all() {
+    for policy in policies() {
         let pool = seeded(14, equal(&["A", "B", "C"]));
         let route = plain_route(&pool, policy);
         let removed = AtomicBool::new(false);
@@ -310,7 +310,7 @@ fn list_order_and_seeded_picks_are_the_same_in_every_process() {
         (0..20).flat_map(|_| [shared.index(request), own.index(request)]).map(|at| at.expect("one")).collect()
     };
     let mut seen = vec![of(&plain_route(&pool, Policy::RoundRobin), &PLAIN)];
-    for policy in Policy::all() {
+    for policy in policies() {
         let spec = RouteSpec::new(policy).tier(Tier::new().matching("k"));
         seen.push(of(&many.route(spec).expect("a good spec"), &PLAIN.tags(&[("k", "y")])));
     }
@@ -340,7 +340,7 @@ fn memory_stays_flat_however_many_updates_and_however_large_the_weights() {
         (0..10).map(|at| Instance::new(format!("i{at}")).weight(1_000.0 + shift)).collect()
     };
     let pool = seeded(25, list(0.0));
-    let routes: Vec<Route> = Policy::all().into_iter().map(|policy| plain_route(&pool, policy)).collect();
+    let routes: Vec<Route> = policies().into_iter().map(|policy| plain_route(&pool, policy)).collect();
     let bytes = pool.status().bytes;
     let done = AtomicBool::new(false);
     thread::scope(|scope| {

@@ -76,7 +76,7 @@ fn several_zero_weights_between_positive_ones_stay_out() {
 
 #[test]
 fn all_weights_zero_is_drained_in_every_policy_until_one_is_raised() {
-    for policy in Policy::all() {
+    for policy in policies() {
         let pool = seeded(5, weighted(&[("A", 0.0), ("B", 0.0)]));
         let route = plain_route(&pool, policy.clone());
         let hands = Hand::both(&route, 6);
@@ -93,7 +93,7 @@ fn all_weights_zero_is_drained_in_every_policy_until_one_is_raised() {
 
 #[test]
 fn a_zero_weight_does_not_hold_up_later_updates() {
-    for policy in Policy::all() {
+    for policy in policies() {
         let pool = seeded(7, weighted(&[("A", 1.0)]));
         let route = plain_route(&pool, policy.clone());
         assert_eq!(pool.replace(weighted(&[("A", 1.0), ("B", 0.0)])), Ok(2));
@@ -121,7 +121,7 @@ fn assert_names(error: &UpdateError, instance: &str, value: f64) {
 #[test]
 fn a_weight_that_is_negative_or_not_finite_refuses_the_update_and_names_the_instance() {
     let pool = seeded(9, weighted(&[("A", 1.0)]));
-    let routes: Vec<Route> = Policy::all().into_iter().map(|policy| plain_route(&pool, policy)).collect();
+    let routes: Vec<Route> = policies().into_iter().map(|policy| plain_route(&pool, policy)).collect();
     for bad in [-1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1e-9] {
         let list = weighted(&[("A", 2.0), ("B", bad), ("C", 1.0)]);
         let error = pool.replace(list).expect_err("a bad weight");
@@ -144,7 +144,7 @@ fn a_weight_that_is_negative_or_not_finite_refuses_the_update_and_names_the_inst
 #[test]
 fn negative_zero_drains_like_zero() {
     let pool = seeded(10, weighted(&[("A", -0.0), ("B", 1.0)]));
-    for policy in Policy::all() {
+    for policy in policies() {
         for mut hand in Hand::both(&plain_route(&pool, policy), 1) {
             hand.tally(&PLAIN, 1_000).assert_exactly(&[("B", 1_000)]);
         }
@@ -189,7 +189,7 @@ fn a_missing_weight_is_one() {
 #[test]
 fn a_weight_of_zero_is_not_a_missing_one() {
     let pool = seeded(15, weighted(&[("A", 0.0), ("B", 1.0)]));
-    for policy in Policy::all() {
+    for policy in policies() {
         for mut hand in Hand::both(&plain_route(&pool, policy), 16) {
             hand.tally(&PLAIN, 10_000).assert_exactly(&[("B", 10_000)]);
         }

@@ -15,7 +15,7 @@ fn prefer_local() -> [Tier; 2] {
 #[test]
 fn health_is_looked_at_before_the_zone_is_chosen() {
     let pool = seeded_in("z1", 1, vec![at("A", "z1").healthy(false), at("B", "z2")]);
-    for policy in Policy::all() {
+    for policy in policies() {
         for mut hand in Hand::both(&route(&pool, policy.clone(), prefer_local()), 2) {
             hand.tally(&PLAIN, 500).assert_exactly(&[("B", 500)]);
         }
@@ -29,7 +29,7 @@ fn health_is_looked_at_before_the_zone_is_chosen() {
 #[test]
 fn a_retry_leaves_the_zone_when_nobody_else_is_in_it() {
     let pool = seeded_in("z1", 3, vec![at("A", "z1"), at("B", "z2")]);
-    for policy in Policy::all() {
+    for policy in policies() {
         for mut hand in Hand::both(&route(&pool, policy, prefer_local()), 4) {
             hand.tally(&PLAIN, 100).assert_exactly(&[("A", 100)]);
             hand.tally(&Request::new().exclude(&["A"]), 100).assert_exactly(&[("B", 100)]);
@@ -41,7 +41,7 @@ fn a_retry_leaves_the_zone_when_nobody_else_is_in_it() {
 fn zones_are_matched_by_name_whatever_the_order_and_the_other_zones() {
     for zones in [["b", "a", "c"], ["a", "b", "c"], ["c", "b", "a"]] {
         let list = || zones.iter().flat_map(|zone| [1, 2].map(|n| at(&format!("{zone}{n}"), zone))).collect();
-        for policy in Policy::all() {
+        for policy in policies() {
             for own in ["a", "b"] {
                 let pool = seeded_in(own, 5, list());
                 for mut hand in Hand::both(&route(&pool, policy.clone(), prefer_local()), 6) {
@@ -57,7 +57,7 @@ fn zones_are_matched_by_name_whatever_the_order_and_the_other_zones() {
 fn local_traffic_stays_local_also_beside_a_zone_without_callers() {
     for (own, id) in [("a", "A"), ("b", "B")] {
         let pool = seeded_in(own, 7, vec![at("A", "a"), at("B", "b"), at("C", "c")]);
-        for policy in Policy::all() {
+        for policy in policies() {
             let route = route(&pool, policy, prefer_local());
             assert_eq!(dense(&route.shares(&PLAIN), &pool).iter().sum::<f64>(), 1.0);
             for mut hand in Hand::both(&route, 8) {

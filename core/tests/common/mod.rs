@@ -46,6 +46,15 @@ pub(crate) fn route(pool: &Pool, policy: Policy, tiers: impl IntoIterator<Item =
     pool.route(tiers.into_iter().fold(RouteSpec::new(policy), RouteSpec::tier)).expect("a good spec")
 }
 
+/// Every policy; hashing over few slots, so that tests that publish often do not spend their time on its table.
+pub(crate) fn policies() -> Vec<Policy> {
+    let few_slots = |policy| match policy {
+        Policy::ConsistentHash(options) => Policy::ConsistentHash(options.slots(1_009)),
+        policy => policy,
+    };
+    Policy::all().into_iter().map(few_slots).collect()
+}
+
 /// The policies that go by weight.
 pub(crate) fn by_weight() -> [Policy; 2] {
     [Policy::WeightedRandom, Policy::WeightedRoundRobin]

@@ -72,11 +72,16 @@ impl PlainPool {
         let mut same = next.list.len() == self.list.len() && next.again.is_empty();
         for (at, instance) in next.list.iter_mut().enumerate() {
             let here = self.list.get(at).is_some_and(|old| old.id == instance.id);
-            let old = self.list.iter().find(|old| old.id == instance.id);
+            let again = next.again.iter().any(|id| **id == *instance.id);
+            let old = self.list.iter().find(|old| old.id == instance.id && !again);
             let equal = old.is_some_and(|old| {
-                let with_load = Instance { load: instance.load.or(old.load), ..instance.clone() };
+                let mut with_load = instance.clone();
+                with_load.load = instance.load.or(old.load);
                 with_load == *old
             });
+            if let Some(old) = old {
+                instance.load = instance.load.or(old.load);
+            }
             if equal && let Some(old) = old {
                 *instance = old.clone();
             }

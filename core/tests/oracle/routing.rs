@@ -100,7 +100,7 @@ impl Question<'_> {
                     end += part;
                     point < end
                 });
-                let last = || parts().filter(|(_, part)| *part > 0.0).last();
+                let last = || parts().rfind(|(_, part)| *part > 0.0);
                 vec![(hit.or_else(last).map_or(0, |(at, _)| at), 1.0)]
             }
             _ => parts().filter(|(_, part)| *part > 0.0).collect(),

@@ -1,7 +1,5 @@
 //! Random instances, specs, requests and updates over a small world, so that they meet.
 
-use std::sync::Arc;
-
 use pointsman::{
     Branch, Health, Instance, OnUnavailable, Policy, RouteSpec, SplitBy, Tags, Tier, WhenAbsent, ZoneRule,
 };
@@ -45,11 +43,9 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Mostly good lists.
 pub(crate) fn list() -> impl Strategy<Value = Vec<Instance>> {
-    let good = (subsequence(IDS.to_vec(), 0..=IDS.len()).prop_shuffle(), vec(body(), IDS.len()));
-    let good = good.prop_map(|(ids, bodies)| ids.into_iter().zip(bodies).map(named).collect::<Vec<_>>());
     prop_oneof![
-        12 => good.clone(),
-        1 => (good, any::<Index>()).prop_map(|(mut list, at)| {
+        12 => good_list(),
+        1 => (good_list(), any::<Index>()).prop_map(|(mut list, at)| {
             // The same id twice.
             if !list.is_empty() {
                 let twice = list[at.index(list.len())].clone();
@@ -61,12 +57,17 @@ pub(crate) fn list() -> impl Strategy<Value = Vec<Instance>> {
     ]
 }
 
+fn good_list() -> impl Strategy<Value = Vec<Instance>> {
+    let parts = (subsequence(IDS.to_vec(), 0..=IDS.len()).prop_shuffle(), vec(body(), IDS.len()));
+    parts.prop_map(|(ids, bodies)| ids.into_iter().zip(bodies).map(named).collect())
+}
+
 pub(crate) fn zone() -> impl Strategy<Value = Option<String>> {
     of(select(&ZONES[..]).prop_map(str::to_owned))
 }
 
 fn named((id, body): (&str, Instance)) -> Instance {
-    Instance { id: Arc::from(id), ..body }
+    body.id(id)
 }
 
 fn id() -> impl Strategy<Value = String> {
@@ -103,7 +104,7 @@ fn bad_body() -> impl Strategy<Value = Instance> {
         0 => instance.weight(f64::NAN),
         1 => instance.weight(-1.0),
         2 => instance.load(f64::INFINITY),
-        3 => Instance { address: "".into(), ..instance },
+        3 => Instance::new("").id(instance.id),
         4 => instance.max_in_flight(0),
         _ => instance.tags((0..65).map(|n| ("k", n.to_string())).collect()),
     };
@@ -145,11 +146,13 @@ fn spec() -> impl Strategy<Value = RouteSpec> {
     ]);
     let branches = (percents, vec((tiers(), weighted(0.2, Just(()))), 3));
     let split = branches.prop_map(|(percents, parts)| {
-        let branch = |(at, (percent, (tiers, spills))): (usize, (f64, (Vec<Tier>, Option<()>)))| {
+        let branch = |at: usize, percent: f64, tiers: Vec<Tier>, spills: Option<()>| {
             let branch = Branch::new(if at == 1 { "second" } else { "" }, percent).spill(spills.is_some());
             tiers.into_iter().fold(branch, Branch::tier)
         };
-        (Vec::new(), percents.into_iter().zip(parts).enumerate().map(branch).collect::<Vec<_>>())
+        let parts = percents.into_iter().zip(parts).enumerate();
+        let branches = parts.map(|(at, (percent, (tiers, spills)))| branch(at, percent, tiers, spills));
+        (Vec::new(), branches.collect::<Vec<_>>())
     });
     let body = prop_oneof![3 => plain, 2 => split];
     (policy(), body, any::<bool>(), weighted(0.2, Just(())), any::<bool>()).prop_map(

@@ -40,9 +40,9 @@ proptest! {
         let unit = 2 * weights.len() as u64 - 2;
         for mut hand in Hand::both_at(&route, 0) {
             let turns = turns(&mut hand, 2 * total);
-            for member in 0..weights.len() {
+            for (member, weight) in weights.iter().enumerate() {
                 let count = turns[..total as usize].iter().filter(|at| **at == member).count();
-                prop_assert_eq!(count as u64, weights[member]);
+                prop_assert_eq!(count as u64, *weight);
             }
             prop_assert_eq!(&turns[..total as usize], &turns[total as usize..]);
             prop_assert!(prefix_deviation(&weights, &turns) * unit <= total * (unit - 1));

@@ -21,7 +21,11 @@ struct World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, max_shrink_iters: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 4_000,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn every_answer_is_what_the_rules_give(
@@ -31,8 +35,9 @@ proptest! {
         seed in proptest::option::of(any::<u64>()),
         steps in steps(),
     ) {
-        let spec = PoolSpec { zone: zone.clone(), ..PoolSpec::new().keep_last(keep_last) };
-        let options = PoolOptions { seed, ..PoolOptions::new().spec(spec) };
+        let mut options = PoolOptions::new().spec(PoolSpec::new().keep_last(keep_last));
+        options.spec.zone.clone_from(&zone);
+        options.seed = seed;
         let pool = Pool::with(options, first.clone());
         let plain = PlainPool::new(first, zone, keep_last);
         prop_assert_eq!(pool.is_ok(), plain.is_some());

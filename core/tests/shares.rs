@@ -1,0 +1,438 @@
+//! What is picked agrees with the shares that are told, to the last pick of a million.
+
+mod common;
+
+use common::{Hand, PLAIN, chi_square_p, dense, plain_route, policies, seeded, weighted};
+use pointsman::{Branch, Health, Instance, Policy, Pool, Reason, Request, Route, RouteSpec, SplitBy, Tier};
+
+/// Picks of each kind.
+const PICKS: usize = 1_000_000;
+
+/// Picks where kinds are combined.
+const FEWER: usize = 100_000;
+
+/// Below this the picks do not come from the shares.
+const LEAST_P: f64 = 1e-4;
+
+/// Instances of every state and of weights that add up to 100 where they may be picked; tags and zones mixed.
+fn instances() -> Vec<Instance> {
+    let mut list = Vec::new();
+    for (at, weight) in [20.0, 1.0, 9.0, 30.0, 5.0, 5.0, 12.0, 18.0].into_iter().enumerate() {
+        let version = if at % 2 == 0 { "stable" } else { "gray" };
+        let rack = ["r1", "r2", "r3"][at % 3];
+        let load = [3.0, 1.0, 1.0, 2.0, 1.0, 9.0, 1.0, 4.0][at];
+        let instance = Instance::new(format!("up-{at}")).weight(weight).load(load);
+        list.push(instance.tag("version", version).tag("rack", rack));
+        let state = Instance::new(format!("out-{at}")).weight(weight).load(0.5);
+        let state = state.tag("version", version).tag("rack", rack);
+        list.push(match at % 3 {
+            0 => state.weight(0.0),
+            1 => state.enabled(false),
+            _ => state.healthy(false),
+        });
+    }
+    list
+}
+
+/// The same with weights whose ratios are no small integers.
+fn golden_instances() -> Vec<Instance> {
+    let change = |(at, instance): (usize, Instance)| {
+        let weight = instance.weight * (1.0 + (at as f64 + 1.0).sqrt() / 7.0);
+        instance.weight(weight)
+    };
+    instances().into_iter().enumerate().map(change).collect()
+}
+
+/// A way to ask: the route's tiers, and the request.
+struct Shape {
+    name: &'static str,
+    spec: fn(Policy) -> RouteSpec,
+    request: Request<'static>,
+    /// Whether one set answers every request in turn, so that a rotation is exact.
+    in_turn: bool,
+    combined: bool,
+}
+
+fn one_tier(policy: Policy) -> RouteSpec {
+    RouteSpec::new(policy).tier(Tier::new())
+}
+
+fn matched(policy: Policy) -> RouteSpec {
+    RouteSpec::new(policy).tier(Tier::new().matching("version")).tier(Tier::new())
+}
+
+fn split(policy: Policy) -> RouteSpec {
+    RouteSpec::new(policy)
+        .branch(Branch::new("gray", 12.5).tier(Tier::new().tag("version", "gray")))
+        .branch(Branch::new("stable", 87.5).tier(Tier::new().tag("version", "stable")))
+}
+
+fn overflow(policy: Policy) -> RouteSpec {
+    RouteSpec::new(policy)
+        .tier(Tier::new().tag("version", "gray").overflow(1.2))
+        .tier(Tier::new().tag("rack", "r1"))
+}
+
+fn two_values(policy: Policy) -> RouteSpec {
+    RouteSpec::new(policy).tier(Tier::new().matching("version").matching("rack"))
+}
+
+const SHAPES: [Shape; 10] = [
+    Shape { name: "plain", spec: one_tier, request: PLAIN, in_turn: true, combined: false },
+    Shape {
+        name: "tags",
+        spec: matched,
+        request: PLAIN.tags(&[("version", "gray")]),
+        in_turn: true,
+        combined: false,
+    },
+    Shape {
+        name: "part of the tags",
+        spec: two_values,
+        request: PLAIN.tags(&[("version", "gray")]),
+        in_turn: false,
+        combined: true,
+    },
+    Shape {
+        name: "exclusions",
+        spec: one_tier,
+        request: PLAIN.exclude(&["up-3", "nobody", "up-1", "up-3"]),
+        in_turn: false,
+        combined: false,
+    },
+    Shape {
+        name: "a dense requirement",
+        spec: one_tier,
+        request: PLAIN.require(&[("version", "stable")]),
+        in_turn: false,
+        combined: false,
+    },
+    Shape {
+        name: "a rare requirement, with tags and an exclusion",
+        spec: matched,
+        request: PLAIN
+            .tags(&[("version", "gray")])
+            .require(&[("rack", "r1"), ("rack", "r3")])
+            .exclude(&["up-3"]),
+        in_turn: false,
+        combined: true,
+    },
+    Shape { name: "a split", spec: split, request: PLAIN, in_turn: false, combined: false },
+    Shape {
+        name: "a split, with an exclusion",
+        spec: split,
+        request: PLAIN.exclude(&["up-0"]),
+        in_turn: false,
+        combined: true,
+    },
+    Shape { name: "overflow", spec: overflow, request: PLAIN, in_turn: false, combined: false },
+    Shape {
+        name: "overflow, with a requirement",
+        spec: overflow,
+        request: PLAIN.require(&[("version", "gray")]),
+        in_turn: false,
+        combined: true,
+    },
+];
+
+fn counts(hand: &mut Hand, request: &Request<'_>, n: usize, picks: usize) -> Vec<u64> {
+    let mut counts = vec![0_u64; n];
+    for _ in 0..picks {
+        match hand.index(request) {
+            Ok(index) => counts[index] += 1,
+            Err(none) => panic!("{none}"),
+        }
+    }
+    counts
+}
+
+/// Who may never be picked where no tier asks for `any` health.
+fn assert_only_available(pool: &Pool, counts: &[u64], request: &Request<'_>, excluded: &[&str]) {
+    for (instance, count) in pool.instances().iter().zip(counts) {
+        let available = instance.healthy && instance.enabled && instance.weight > 0.0;
+        let allowed = available && !excluded.contains(&&*instance.id);
+        assert!(allowed || *count == 0, "{} was picked {count} times for {request:?}", instance.id);
+    }
+}
+
+fn assert_shares_hold(policy: &Policy, list: Vec<Instance>, most: usize) {
+    let pool = seeded(1, list);
+    for shape in SHAPES {
+        let route = pool.route((shape.spec)(policy.clone())).expect("a good spec");
+        let told = dense(&route.shares(&shape.request), &pool);
+        assert!((told.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        for (which, mut hand) in Hand::both(&route, 2).into_iter().enumerate() {
+            let picks = if shape.combined { FEWER } else { most };
+            let counts = counts(&mut hand, &shape.request, pool.len(), picks);
+            let p = chi_square_p(&counts, &told);
+            assert!(p > LEAST_P, "{policy:?}, {}, {which}: p = {p}, {counts:?} for {told:?}", shape.name);
+            let excluded: &[&str] = match shape.name {
+                "exclusions" => &["up-3", "up-1"],
+                "a split, with an exclusion" => &["up-0"],
+                name if name.ends_with("an exclusion") => &["up-3"],
+                _ => &[],
+            };
+            assert_only_available(&pool, &counts, &shape.request, excluded);
+        }
+    }
+}
+
+#[test]
+fn random_picks_are_the_shares() {
+    assert_shares_hold(&Policy::Random, instances(), PICKS);
+}
+
+#[test]
+fn weighted_random_picks_are_the_shares() {
+    assert_shares_hold(&Policy::WeightedRandom, instances(), PICKS);
+    assert_shares_hold(&Policy::WeightedRandom, golden_instances(), FEWER);
+}
+
+#[test]
+fn round_robin_picks_are_the_shares() {
+    assert_shares_hold(&Policy::RoundRobin, instances(), PICKS);
+}
+
+#[test]
+fn weighted_round_robin_picks_are_the_shares() {
+    assert_shares_hold(&Policy::WeightedRoundRobin, instances(), PICKS);
+    assert_shares_hold(&Policy::WeightedRoundRobin, golden_instances(), FEWER);
+}
+
+#[test]
+fn least_load_picks_are_the_shares() {
+    assert_shares_hold(&Policy::LeastLoad, instances(), PICKS);
+}
+
+fn form(route: &Route, request: &Request<'_>) -> Option<&'static str> {
+    route.explain(request).branches[0].tiers[0].rotation
+}
+
+#[test]
+fn every_cycle_of_an_exact_rotation_has_the_exact_counts() {
+    for (policy, expected) in [(Policy::RoundRobin, "equal"), (Policy::WeightedRoundRobin, "exact")] {
+        let pool = seeded(3, instances());
+        for shape in SHAPES.iter().filter(|shape| shape.in_turn) {
+            let route = pool.route((shape.spec)(policy.clone())).expect("a good spec");
+            assert_eq!(form(&route, &shape.request), Some(expected));
+            let told = dense(&route.shares(&shape.request), &pool);
+            // The smallest number of turns of which every share is a whole number.
+            let whole = |turns: &usize| {
+                told.iter().all(|share| {
+                    (share * *turns as f64).fract().abs().min(1.0 - (share * *turns as f64).fract()) < 1e-6
+                })
+            };
+            let cycle = (1..5_000).find(whole).expect("a short cycle");
+            for mut hand in Hand::both(&route, 4) {
+                for _ in 0..PICKS / cycle {
+                    let counts = counts(&mut hand, &shape.request, pool.len(), cycle);
+                    for (count, share) in counts.iter().zip(&told) {
+                        assert_eq!(
+                            *count as f64,
+                            (share * cycle as f64).round(),
+                            "{policy:?}, {}",
+                            shape.name
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_prefix_of_a_rotation_is_within_its_bound() {
+    for (list, expected) in [(instances(), "exact"), (golden_instances(), "golden")] {
+        let pool = seeded(5, list);
+        for shape in SHAPES.iter().filter(|shape| shape.in_turn) {
+            let route = pool.route((shape.spec)(Policy::WeightedRoundRobin)).expect("a good spec");
+            assert_eq!(form(&route, &shape.request), Some(expected));
+            let told = dense(&route.shares(&shape.request), &pool);
+            let members = told.iter().filter(|share| **share > 0.0).count() as f64;
+            let [shared, own] = Hand::both_at(&route, 0);
+            let anywhere = Hand::Picker(route.picker_seeded(6));
+            let golden = expected == "golden";
+            let hands = [(shared, if golden { PICKS } else { FEWER }), (own, FEWER), (anywhere, FEWER)];
+            // Only the golden form's bound holds from any start.
+            for (mut hand, picks) in hands.into_iter().take(if golden { 3 } else { 2 }) {
+                let mut counts = vec![0_u32; pool.len()];
+                for turn in 1..=picks as u32 {
+                    counts[hand.index(&shape.request).expect("an instance")] += 1;
+                    let bound = match expected {
+                        "exact" => 1.0 - 1.0 / (2.0 * members - 2.0) + 1e-6,
+                        _ => 1.0 + 0.42 * f64::from(turn).ln(),
+                    };
+                    for (count, share) in counts.iter().zip(&told) {
+                        let distance = (f64::from(*count) - share * f64::from(turn)).abs();
+                        assert!(distance <= bound, "{distance} at {turn}, {}", shape.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn unhealthy_instances_are_picked_only_where_the_tier_takes_any() {
+    let pool = seeded(7, instances());
+    for policy in policies() {
+        let spec = RouteSpec::new(policy.clone()).tier(Tier::new().health(Health::Any));
+        let route = pool.route(spec).expect("a good spec");
+        for mut hand in Hand::both(&route, 8) {
+            let counts = counts(&mut hand, &PLAIN, pool.len(), 200_000);
+            for (instance, count) in pool.instances().iter().zip(&counts) {
+                assert!(
+                    *count == 0 || (instance.enabled && instance.weight > 0.0),
+                    "{policy:?}: {}",
+                    instance.id
+                );
+            }
+            let unhealthy = |(instance, count): (&Instance, &u64)| if instance.healthy { 0 } else { *count };
+            assert!(pool.instances().iter().zip(&counts).map(unhealthy).sum::<u64>() > 0, "{policy:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_pick_of_a_fresh_pool_is_drawn_by_weight() {
+    let list = weighted(&[("a", 50.0), ("b", 10.0), ("c", 30.0), ("d", 10.0)]);
+    let uneven = weighted(&[("a", 5.1), ("b", 1.03), ("c", std::f64::consts::E), ("d", 1.0)]);
+    for list in [list, uneven] {
+        for policy in policies() {
+            let (mut shared, mut own, mut told) = (vec![0; 4], vec![0; 4], Vec::new());
+            for _ in 0..2_000 {
+                // Without a seed: the numbers are the system's.
+                let pool = Pool::new(list.clone()).expect("a good list");
+                let route = plain_route(&pool, policy.clone());
+                shared[route.pick(&PLAIN).expect("an instance").index()] += 1;
+                own[route.picker().pick(&PLAIN).expect("an instance").index()] += 1;
+                if told.is_empty() {
+                    told = dense(&route.shares(&PLAIN), &pool);
+                }
+            }
+            for counts in [shared, own] {
+                let p = chi_square_p(&counts, &told);
+                assert!(p > 1e-7, "{policy:?}: p = {p}, {counts:?} for {told:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_largest_weights_there_are_share_evenly() {
+    let pool =
+        seeded(9, weighted(&[("a", f64::MAX), ("b", f64::MAX), ("c", f64::MAX), ("d", f64::MAX / 2.0)]));
+    for policy in common::by_weight() {
+        let route = plain_route(&pool, policy);
+        let told = dense(&route.shares(&PLAIN), &pool);
+        for (told, share) in told.iter().zip([2.0 / 7.0, 2.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]) {
+            assert!((told - share).abs() < 1e-12, "{told}");
+        }
+        for request in [PLAIN, PLAIN.exclude(&["b"])] {
+            let told = dense(&route.shares(&request), &pool);
+            for mut hand in Hand::both(&route, 10) {
+                let p = chi_square_p(&counts(&mut hand, &request, 4, 200_000), &told);
+                assert!(p > LEAST_P, "p = {p}");
+            }
+        }
+    }
+    let many: Vec<Instance> = (0..1_000).map(|at| Instance::new(format!("i{at}")).weight(f64::MAX)).collect();
+    let pool = seeded(9, many);
+    for policy in common::by_weight() {
+        let route = plain_route(&pool, policy);
+        let told = dense(&route.shares(&PLAIN), &pool);
+        assert!(told.iter().all(|share| (share - 0.001).abs() < 1e-12));
+        let p = chi_square_p(&counts(&mut Hand::Route(route), &PLAIN, 1_000, 200_000), &told);
+        assert!(p > LEAST_P, "p = {p}");
+    }
+}
+
+#[test]
+fn subnormal_weights_keep_their_shares() {
+    let tiny = 5e-324;
+    let pool = seeded(11, weighted(&[("a", tiny), ("b", 2.0 * tiny), ("c", 5.0 * tiny), ("d", 0.0)]));
+    for policy in common::by_weight() {
+        let route = plain_route(&pool, policy);
+        let told = dense(&route.shares(&PLAIN), &pool);
+        for (told, share) in told.iter().zip([0.125, 0.25, 0.625, 0.0]) {
+            assert!((told - share).abs() < 1e-12, "{told}");
+        }
+        for request in [PLAIN, PLAIN.exclude(&["b"])] {
+            let told = dense(&route.shares(&request), &pool);
+            for mut hand in Hand::both(&route, 12) {
+                let p = chi_square_p(&counts(&mut hand, &request, 4, 200_000), &told);
+                assert!(p > LEAST_P, "p = {p}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_weight_far_below_the_others_keeps_a_positive_share() {
+    let pool = seeded(13, weighted(&[("light", 1.0), ("heavy", 1e18), ("lighter", 1e-3)]));
+    for policy in common::by_weight() {
+        let route = plain_route(&pool, policy);
+        let told = dense(&route.shares(&PLAIN), &pool);
+        assert!((told[0] * 1e18 - 1.0).abs() < 1e-9 && (told[2] * 1e21 - 1.0).abs() < 1e-9, "{told:?}");
+        for mut hand in Hand::both(&route, 14) {
+            let counts = counts(&mut hand, &PLAIN, 3, 200_000);
+            assert!(counts[1] >= 199_998, "{counts:?}");
+        }
+        // What is left when the heavy one is excluded goes by the weights of those that stay.
+        let request = PLAIN.exclude(&["heavy"]);
+        let told = dense(&route.shares(&request), &pool);
+        assert!((told[0] - 1.0 / 1.001).abs() < 1e-9, "{told:?}");
+        for mut hand in Hand::both(&route, 14) {
+            let counts = counts(&mut hand, &request, 3, 100_000);
+            assert!(counts[0] > 0 && counts[2] > 0, "{counts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_split_by_key_sends_a_key_always_the_same_way_and_moves_keys_one_way_only() {
+    let pool = seeded(15, instances());
+    let by_key = |percent: f64| {
+        let spec = RouteSpec::new(Policy::WeightedRandom)
+            .branch(Branch::new("gray", percent).tier(Tier::new().tag("version", "gray")))
+            .branch(Branch::new("stable", 100.0 - percent).tier(Tier::new().tag("version", "stable")))
+            .by(SplitBy::Key);
+        pool.route(spec).expect("a good spec")
+    };
+    let routes = [0.0, 5.0, 12.5, 50.0, 100.0].map(by_key);
+    let mut grays = [0_u32; 5];
+    for key in 0..20_000_u32 {
+        let key = format!("user-{key}");
+        let request = PLAIN.key(key.as_bytes());
+        let mut was_gray = false;
+        for (at, route) in routes.iter().enumerate() {
+            let is_gray = route.pick(&request).expect("an instance").branch() == 0;
+            assert_eq!(route.picker_seeded(1).pick(&request).map(|pick| pick.branch() == 0), Ok(is_gray));
+            assert!(is_gray || !was_gray, "{key} left the raised branch");
+            (was_gray, grays[at]) = (is_gray, grays[at] + u32::from(is_gray));
+        }
+    }
+    for (gray, (expected, slack)) in
+        grays.iter().zip([(0, 0), (1_000, 124), (2_500, 188), (10_000, 283), (20_000, 0)])
+    {
+        assert!(gray.abs_diff(expected) <= slack, "{grays:?}");
+    }
+}
+
+#[test]
+fn relaxed_picks_of_some_branches_count_in_the_shares() {
+    let pool = seeded(17, weighted(&[("a", 1.0), ("b", 3.0)]));
+    let only = |id: &str| Tier::new().tag("id", id);
+    pool.replace(["a", "b"].map(|id| Instance::new(id).tag("id", id))).expect("a good list");
+    let spec = RouteSpec::new(Policy::WeightedRandom)
+        .branch(Branch::new("first", 25.0).tier(only("a")))
+        .branch(Branch::new("second", 75.0).tier(only("b")));
+    let route = pool.route(spec).expect("a good spec");
+    let request = PLAIN.exclude(&["a"]);
+    assert_eq!(dense(&route.shares(&request), &pool), [0.0, 0.75]);
+    assert_eq!(route.explain(&request).reason, Some(Reason::Excluded));
+    let told = dense(&route.shares(&request.relax(true)), &pool);
+    let counts = counts(&mut Hand::Route(route), &request.relax(true), 2, 100_000);
+    assert!(chi_square_p(&counts, &[0.25, 0.75]) > LEAST_P, "{counts:?}");
+    assert_eq!(told, [0.25, 0.75]);
+}

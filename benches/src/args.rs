@@ -33,16 +33,34 @@ pub(crate) enum Command {
     Simulate(SimulateArgs),
     /// Times the engine beside what would be taken in its stead
     Compare(CompareArgs),
+    /// Writes what was measured as one page
+    Report(ReportArgs),
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct CompareArgs {
+pub(crate) struct ReportArgs {
+    /// The page to write
+    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
+    pub(crate) output: String,
+    /// What `compare --json` printed [default: measures]
+    #[arg(long, value_name = "RESULTS.json")]
+    pub(crate) from: Option<String>,
+    /// Length of the simulator's runs
+    #[arg(long, value_name = "F", default_value_t = 0.1, value_parser = scale)]
+    pub(crate) scale: f64,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+}
+
+/// What is compared, and how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
     /// Numbers of instances
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8,64,1000,10000,100000",
         value_parser = size)]
     pub(crate) sizes: Vec<usize>,
     /// Numbers of threads that pick at the same time
-    #[arg(long, value_name = "T,…", value_delimiter = ',', default_value = "1",
+    #[arg(long, value_name = "T,…", value_delimiter = ',', default_value = "1,2",
         value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: Vec<u16>,
     /// Jobs [default: all]
@@ -51,6 +69,12 @@ pub(crate) struct CompareArgs {
     /// Rounds of a pair, fewer where they take long
     #[arg(long, value_name = "N", default_value_t = 25, value_parser = rounds)]
     pub(crate) rounds: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     /// Writes the times to a file as well
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<String>,

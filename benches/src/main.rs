@@ -16,6 +16,7 @@ mod inspect;
 mod peers;
 mod progress;
 mod render;
+mod report;
 mod run;
 mod simulate;
 mod stats;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::command(&args),
         Command::Explain(args) => explain::command(&args),
         Command::Compare(args) => compare::command(&args),
+        Command::Report(args) => report::command(&args),
         Command::Simulate(args) => simulate::command(&args),
     };
     match answer.and_then(print) {

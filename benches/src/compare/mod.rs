@@ -17,7 +17,7 @@ mod rows;
 use clap::ValueEnum;
 
 use crate::Answer;
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, PlanArgs};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::text;
@@ -26,8 +26,9 @@ pub(crate) use jobs::Job;
 use jobs::Setup;
 use machine::Machine;
 use measure::{Running, alone, median, pair};
+pub(crate) use quality::Quality;
 use quality::judge;
-pub(crate) use rows::{Peer, Report, Row, RowQuality};
+pub(crate) use rows::{Peer, Report, Row, RowQuality, digits, time};
 
 /// What a comparison is made over.
 pub(crate) struct Plan {
@@ -38,7 +39,7 @@ pub(crate) struct Plan {
 }
 
 pub(crate) fn command(args: &CompareArgs) -> Result<Answer, Failure> {
-    let report = run(&args.plan())?;
+    let report = run(&args.plan.plan())?;
     if let Some(path) = &args.csv {
         rows::write_csv(&report, path)?;
     }
@@ -46,7 +47,7 @@ pub(crate) fn command(args: &CompareArgs) -> Result<Answer, Failure> {
     Ok(Answer { text, nobody: None })
 }
 
-impl CompareArgs {
+impl PlanArgs {
     pub(crate) fn plan(&self) -> Plan {
         let jobs = if self.jobs.is_empty() { Job::value_variants() } else { &self.jobs };
         Plan {

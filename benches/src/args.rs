@@ -5,6 +5,9 @@ use pointsman::Policy;
 use pointsman::format::{AddressFamily, Format};
 use serde_json::Value;
 
+use crate::compare::Job;
+use crate::simulate::Scenario;
+
 const AFTER: &str = "\
 Without a command: `run` on an example list that the program carries.
 
@@ -26,6 +29,74 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Shows tier by tier what a request finds, and why
     Explain(ExplainArgs),
+    /// Simulates servers that queue, slow down or stall, and tells how long requests take
+    Simulate(SimulateArgs),
+    /// Times the engine beside what would be taken in its stead
+    Compare(CompareArgs),
+    /// Writes what was measured as one page
+    Report(ReportArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The page to write
+    #[arg(short, long, value_name = "FILE.html", default_value = "report.html")]
+    pub(crate) output: String,
+    /// What `compare --json` printed [default: measures]
+    #[arg(long, value_name = "RESULTS.json")]
+    pub(crate) from: Option<String>,
+    /// Length of the simulator's runs
+    #[arg(long, value_name = "F", default_value_t = 0.1, value_parser = scale)]
+    pub(crate) scale: f64,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+}
+
+/// What is compared, and how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// Numbers of instances
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "8,64,1000,10000,100000",
+        value_parser = size)]
+    pub(crate) sizes: Vec<usize>,
+    /// Numbers of threads that pick at the same time
+    #[arg(long, value_name = "T,…", value_delimiter = ',', default_value = "1,2",
+        value_parser = value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Vec<u16>,
+    /// Jobs [default: all]
+    #[arg(long, value_name = "JOB,…", value_delimiter = ',')]
+    pub(crate) jobs: Vec<Job>,
+    /// Rounds of a pair, fewer where they take long
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = rounds)]
+    pub(crate) rounds: usize,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    /// Writes the times to a file as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SimulateArgs {
+    /// Scenario to run; repeatable [default: all]
+    #[arg(long = "scenario", value_name = "NAME", hide_possible_values = true)]
+    pub(crate) scenarios: Vec<Scenario>,
+    /// Makes another run of the same length
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Length of the runs, in multiples of those whose figures are known
+    #[arg(long, value_name = "F", default_value_t = 1.0, value_parser = scale)]
+    pub(crate) scale: f64,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -152,6 +223,26 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((key, value)) => Ok((key.to_owned(), value.to_owned())),
         None => Err("must be KEY=VALUE".to_owned()),
     }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    within(text, 4..=1_000_000)
+}
+
+fn rounds(text: &str) -> Result<usize, String> {
+    within(text, 1..=10_000)
+}
+
+fn within(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!("must be from {} to {}", range.start(), range.end())),
+    }
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale: f64 = text.parse().map_err(|_| "must be a number".to_owned())?;
+    if (0.001..=1_000.0).contains(&scale) { Ok(scale) } else { Err("must be from 0.001 to 1000".to_owned()) }
 }
 
 fn policy(text: &str) -> Result<Policy, String> {

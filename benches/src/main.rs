@@ -1,19 +1,24 @@
 //! `pointsman`: shows what the engine makes of a service's instances.
 //!
 //! ```text
-//! args ─▶ input (document ─▶ pool) ─▶ run | inspect | explain ─▶ a report ─▶ text or JSON on stdout
+//! args ─▶ input (document ─▶ pool) ─▶ a command ─▶ a report ─▶ text or JSON on stdout
 //! ```
 //!
 //! A command returns its report and, where no instance can be picked, why; only this file prints and exits.
 
+mod alloc;
 mod args;
+mod compare;
 mod explain;
 mod failure;
 mod input;
 mod inspect;
+mod peers;
 mod progress;
 mod render;
+mod report;
 mod run;
+mod simulate;
 mod stats;
 mod text;
 mod timing;
@@ -49,6 +54,9 @@ fn main() -> ExitCode {
         Command::Run(args) => run::command(&args),
         Command::Inspect(args) => inspect::command(&args),
         Command::Explain(args) => explain::command(&args),
+        Command::Compare(args) => compare::command(&args),
+        Command::Report(args) => report::command(&args),
+        Command::Simulate(args) => simulate::command(&args),
     };
     match answer.and_then(print) {
         Ok(None) => ExitCode::SUCCESS,

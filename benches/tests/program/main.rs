@@ -1,10 +1,12 @@
 //! The program from the outside: what it prints, where, and how it ends.
 
 mod arguments;
+mod compare;
 mod explain;
 mod formats;
 mod inspect;
 mod run;
+mod simulate;
 
 use std::io::Write;
 use std::path::PathBuf;

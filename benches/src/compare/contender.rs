@@ -1,0 +1,77 @@
+//! One way to do a job, in the two forms it is needed in: blocks to time, and single picks to judge.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+/// Does the job so many times. The loop is inside, so that no call is indirect but the first.
+pub(crate) type Block = Box<dyn FnMut(u64) + Send>;
+
+pub(crate) type Single = Box<dyn FnMut() -> usize>;
+
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    /// How it is called: `picker`, `route` or `pool` for the engine's.
+    pub(crate) api: &'static str,
+    block: Box<dyn Fn() -> Block>,
+    single: Option<Box<dyn Fn() -> Single>>,
+    /// Heap bytes of what it picks from, for each instance.
+    pub(crate) bytes: Option<f64>,
+}
+
+impl Contender {
+    /// One that picks. `make` gives each thread its own hand.
+    pub(crate) fn picks<P: FnMut() -> usize + Send + 'static>(
+        name: &'static str,
+        make: impl Fn() -> P + 'static,
+    ) -> Self {
+        let make = Arc::new(make);
+        let single = make.clone();
+        Self {
+            name,
+            api: "",
+            block: Box::new(move || repeat(make())),
+            single: Some(Box::new(move || Box::new(single()))),
+            bytes: None,
+        }
+    }
+
+    /// One that does something else.
+    pub(crate) fn does<P: FnMut() + Send + 'static>(
+        name: &'static str,
+        make: impl Fn() -> P + 'static,
+    ) -> Self {
+        let block = move || -> Block {
+            let mut once = make();
+            Box::new(move |times| (0..times).for_each(|_| once()))
+        };
+        Self { name, api: "", block: Box::new(block), single: None, bytes: None }
+    }
+
+    pub(crate) fn api(mut self, api: &'static str) -> Self {
+        self.api = api;
+        self
+    }
+
+    pub(crate) fn bytes(mut self, bytes: f64) -> Self {
+        self.bytes = Some(bytes);
+        self
+    }
+
+    /// A hand for one thread.
+    pub(crate) fn hand(&self) -> Block {
+        (self.block)()
+    }
+
+    /// A hand that tells what it picks, if this is a way to pick.
+    pub(crate) fn single(&self) -> Option<Single> {
+        self.single.as_ref().map(|make| make())
+    }
+}
+
+fn repeat<P: FnMut() -> usize + Send + 'static>(mut pick: P) -> Block {
+    Box::new(move |times| {
+        for _ in 0..times {
+            black_box(pick());
+        }
+    })
+}

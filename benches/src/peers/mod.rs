@@ -1,0 +1,31 @@
+//! What a user would take instead: kept crates where there are some, else the published algorithm, one to a file.
+//!
+//! Each is written as its source has it, without what the source does besides picking, and has a test of the order or the
+//! shares that it is known for.
+
+pub(crate) mod drawn;
+pub(crate) mod edf;
+pub(crate) mod expanded;
+pub(crate) mod filter;
+pub(crate) mod least_active;
+#[cfg(feature = "pingora")]
+pub(crate) mod pingora;
+pub(crate) mod ring;
+pub(crate) mod roulette;
+pub(crate) mod smooth;
+pub(crate) mod stride;
+pub(crate) mod tower;
+
+/// Counts of so many picks among `n`, for tests.
+#[cfg(test)]
+pub(crate) fn counts(n: usize, picks: usize, mut pick: impl FnMut() -> usize) -> Vec<usize> {
+    let mut counts = vec![0; n];
+    (0..picks).for_each(|_| counts[pick()] += 1);
+    counts
+}
+
+/// The first picks, for tests.
+#[cfg(test)]
+pub(crate) fn order(picks: usize, mut pick: impl FnMut() -> usize) -> Vec<usize> {
+    (0..picks).map(|_| pick()).collect()
+}

@@ -1,0 +1,66 @@
+//! `pingora-load-balancing`'s own selection.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use pingora_load_balancing::selection::{BackendIter, BackendSelection};
+use pingora_load_balancing::{Backend, Backends, LoadBalancer, discovery};
+
+/// Turns that `select` may take to find a healthy backend; all are healthy.
+const ITERATIONS: usize = 16;
+
+pub(crate) struct Pingora<S: BackendSelection>(LoadBalancer<S>);
+
+impl<S> Pingora<S>
+where
+    S: BackendSelection + 'static,
+    S::Iter: BackendIter,
+{
+    /// Weights are rounded.
+    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
+        let backend = |(at, weight): (usize, &f64)| {
+            let address = crate::compare::lists::address(at);
+            Backend::new_with_weight(&address, weight.round().max(1.0) as usize).ok()
+        };
+        let backends: BTreeSet<Backend> = weights.iter().enumerate().map(backend).collect::<Option<_>>()?;
+        let balancer = LoadBalancer::from_backends(Backends::new(discovery::Static::new(backends)));
+        {
+            // A static list is there at the first poll.
+            let mut update = pin!(balancer.update());
+            let Poll::Ready(Ok(())) = update.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+                return None;
+            };
+        }
+        Some(Self(balancer))
+    }
+
+    #[inline]
+    pub(crate) fn pick(&self) -> usize {
+        self.0.select(b"", ITERATIONS).map_or(usize::MAX, |backend| index(&backend))
+    }
+}
+
+/// The position that the address was made of.
+#[inline]
+fn index(backend: &Backend) -> usize {
+    match backend.addr.as_inet() {
+        Some(SocketAddr::V4(address)) => (u32::from(*address.ip()) & 0xff_ffff) as usize,
+        _ => usize::MAX,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pingora_load_balancing::selection::RoundRobin;
+
+    use super::*;
+    use crate::peers::counts;
+
+    #[test]
+    fn a_cycle_follows_the_weights() {
+        let pingora: Pingora<RoundRobin> = Pingora::new(&[3.0, 1.0, 2.0]).unwrap();
+        assert_eq!(counts(3, 6, || pingora.pick()), [3, 1, 2]);
+    }
+}

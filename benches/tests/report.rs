@@ -1,0 +1,104 @@
+//! The report in a browser: at two widths, light and dark, every chart has marks and no text overlaps or is cut.
+//!
+//! Needs Chromium, so it runs by `make report-check` alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Writes what is wrong with the page into its title.
+const CHECK: &str = r#"<script>
+addEventListener('load', () => {
+  const wrong = [];
+  const scheme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  const luminance = colour => {
+    const [r, g, b] = colour.match(/[\d.]+/g).map(part => (part / 255) ** 2.2);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrast = (one, other) => {
+    const [low, high] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const charts = [...document.querySelectorAll('svg')];
+  if (charts.length < 3) wrong.push('charts: ' + charts.length);
+  if (document.documentElement.scrollWidth > innerWidth) wrong.push('wider than the window');
+  const paper = getComputedStyle(document.querySelector('.card')).backgroundColor;
+  for (const chart of charts) {
+    const name = chart.getAttribute('aria-label');
+    const frame = chart.getBoundingClientRect();
+    const marks = [...chart.querySelectorAll('polyline[fill=none], circle')].filter(mark => {
+      const box = mark.getBoundingClientRect();
+      return box.width > 1 && mark.getAttribute('opacity') > 0.5;
+    });
+    const series = chart.closest('.card').querySelectorAll('.key li').length;
+    if (marks.length < series) wrong.push(name + ': ' + marks.length + ' marks for ' + series + ' series');
+    if (chart.closest('.card').querySelectorAll('tbody tr').length < 1) wrong.push(name + ': no numbers');
+    const texts = [...chart.querySelectorAll('text')];
+    if (texts.length < 4) wrong.push(name + ': ' + texts.length + ' labels');
+    const boxes = texts.map(text => [text.textContent.trim(), text.getBoundingClientRect()]);
+    for (const [text, box] of boxes) {
+      if (box.height < 8.5) wrong.push(name + ': ' + text + ' is small, ' + box.height);
+      const inside = box.left >= frame.left - 1 && box.right <= frame.right + 1
+        && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
+      if (!inside) wrong.push(name + ': ' + text + ' is cut');
+    }
+    boxes.forEach(([one, a], at) => boxes.slice(at + 1).forEach(([other, b]) => {
+      const apart = a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 2 || b.bottom <= a.top + 2;
+      if (!apart) wrong.push(name + ': ' + one + ' over ' + other);
+    }));
+    for (const text of texts) {
+      if (contrast(getComputedStyle(text).fill, paper) < 4.5) wrong.push(name + ': faint ' + text.textContent);
+    }
+    for (const key of chart.closest('.card').querySelectorAll('.key i')) {
+      if (contrast(getComputedStyle(key).backgroundColor, paper) < 2.5) wrong.push(name + ': a faint line');
+    }
+  }
+  for (const text of document.querySelectorAll('h1, h2, h3, p, dd')) {
+    if (text.scrollWidth > text.clientWidth + 1) wrong.push('cut: ' + text.textContent);
+  }
+  document.title = [innerWidth, scheme, wrong.length ? wrong.slice(0, 9).join('; ') : 'good'].join(' | ');
+});
+</script>"#;
+
+fn page(folder: &Path) -> String {
+    let report = folder.join("report.html");
+    let args = ["report", "--sizes", "8,64,1000", "--threads", "1,2", "--rounds", "1", "--scale", "0.01"];
+    let status = Command::new(env!("CARGO_BIN_EXE_pointsman")).args(args).arg("-o").arg(&report).status();
+    assert!(status.unwrap().success());
+    std::fs::read_to_string(report).unwrap()
+}
+
+/// The title after the check, of the page at this width and in this scheme.
+fn title(path: &Path, width: u32, scheme: &str) -> String {
+    let blink = format!("--blink-settings=preferredColorScheme={}", u8::from(scheme == "light"));
+    let said = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=2000"])
+        .arg(format!("--window-size={width},900"))
+        .arg(blink)
+        .arg(format!("file://{}", path.display()))
+        .output()
+        .expect("chromium is installed");
+    let dom = String::from_utf8_lossy(&said.stdout).into_owned();
+    let title = dom.split_once("<title>").and_then(|(_, rest)| rest.split_once("</title>"));
+    title.map(|(title, _)| title.to_owned()).unwrap_or(dom)
+}
+
+#[test]
+#[ignore = "needs Chromium: make report-check"]
+fn every_chart_is_whole_at_two_widths_in_light_and_dark() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let html = page(&folder);
+    for outside in ["src=\"http", "href=", "@import", "url("] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    // A frame of its own, since a window may not be as narrow as a phone.
+    let checked = folder.join("report-checked.html");
+    std::fs::write(&checked, html.replace("</body>", &format!("{CHECK}</body>"))).unwrap();
+    for (width, scheme) in [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")] {
+        let title = title(&checked, width, scheme);
+        let parts: Vec<&str> = title.splitn(3, " | ").collect();
+        assert_eq!(parts.get(1), Some(&scheme), "{title}");
+        assert_eq!(parts.get(2), Some(&"good"), "{width} {title}");
+        let inner: u32 = parts[0].parse().unwrap();
+        assert!(inner.abs_diff(width) < 120, "{title}");
+    }
+}

@@ -100,7 +100,7 @@ exports! {
     }
 }
 
-/// Holds nothing but the list in force.
+/// Holds nothing until the next call.
 fn rest(picker: &mut pointsman::Picker) {
-    picker.refresh();
+    picker.rest();
 }

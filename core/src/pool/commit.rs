@@ -1,7 +1,7 @@
 //! The one way a pool changes: build aside, publish, and free after the lock.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use coarsetime::Instant;
 use parking_lot::Mutex;
@@ -270,12 +270,18 @@ impl Drop for Core {
     fn drop(&mut self) {
         // No handle is left, so no pick is under way and the last snapshots are nobody's.
         let writer = self.writer.get_mut();
-        let last = Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &self.retired);
-        writer.current = last.clone();
-        self.published.swap(last, &mut writer.waiting);
+        writer.current = nothing();
+        self.published.swap(nothing(), &mut writer.waiting);
         drop(std::mem::replace(&mut writer.waiting, Waiting::new()));
         self.clean();
     }
+}
+
+/// The snapshot of no list, for who must hold one and wants none. One for the whole process, never freed.
+pub(crate) fn nothing() -> Hold<Snapshot> {
+    static NOTHING: OnceLock<Hold<Snapshot>> = OnceLock::new();
+    let make = || Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &Retired::new());
+    NOTHING.get_or_init(make).clone()
 }
 
 /// Cleans up when a change is over, but where it panicked.

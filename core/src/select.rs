@@ -3,8 +3,9 @@
 use arrayvec::ArrayVec;
 use xxhash_rust::xxh64::xxh64;
 
-use crate::compile::groups::{CompiledTier, Found, Group};
+use crate::compile::groups::Group;
 use crate::compile::query::Query;
+use crate::compile::tier::{CompiledTier, Found};
 use crate::compile::{CompiledRoute, Snapshot};
 use crate::error::{NoInstance, Reason};
 use crate::live::Live;
@@ -305,7 +306,7 @@ impl<'a> Walk<'a> {
             };
             // The values that a table stands for count here too.
             let all = Query::new(&self.snapshot.roster, asked.tier, self.request, true);
-            match all.counts(asked.tier.any_health).reason() {
+            match all.counts(asked.tier.rules.any_health).reason() {
                 Reason::Excluded if group.limited && table.members().enumerate().any(full) => {
                     Reason::Saturated
                 }
@@ -365,13 +366,13 @@ impl<'a> Asked<'a> {
             },
             Found::AtPickTime => {
                 let without_require = Request { require: &[], ..*request };
-                let counts = Query::new(roster, tier, &without_require, true).counts(tier.any_health);
+                let counts = Query::new(roster, tier, &without_require, true).counts(tier.rules.any_health);
                 Self {
                     tier,
                     group: Some(&tier.whole),
                     at_pick_time: true,
-                    verdict: tier.verdict(counts.members, counts.available, counts.all_drained),
-                    take: tier.take(counts.members, counts.available),
+                    verdict: tier.rules.verdict(counts.members, counts.available, counts.all_drained),
+                    take: tier.rules.take(counts.members, counts.available),
                     counted: counts.members,
                 }
             }

@@ -1,7 +1,7 @@
 //! The C interface of pointsman. `CONVENTIONS.md` says what holds for every function; the header, `include/pointsman.h`, is
 //! made from this crate's sources.
 //!
-//! Everything `unsafe` is in [`abi`]: the macro `exports!`, which generates every exported function, and the types that C
+//! Everything `unsafe` is in `abi`: the macro `exports!`, which generates every exported function, and the types that C
 //! hands over. The other modules are safe code on what `abi` has checked.
 
 #![deny(unsafe_code)]

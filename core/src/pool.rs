@@ -140,6 +140,11 @@ impl Pool {
         Ok(pool)
     }
 
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
+    }
+
     fn empty(options: PoolOptions) -> Self {
         Self { core: Core::new(options.spec, options.seed, options.release) }
     }

@@ -3,12 +3,20 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table
+=======
+.PHONY: help test setup lint doc check bench bench-check c python install
+>>>>>>> main
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
+<<<<<<< HEAD
 test: setup lint doc check bench-check gate ## everything that must hold before a change goes in
+=======
+test: setup lint doc check bench-check c python ## everything that must hold before a change goes in
+>>>>>>> main
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
@@ -20,8 +28,8 @@ lint: ## format and lints, warnings are errors
 doc: ## builds the documentation, warnings are errors
 	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --no-deps --workspace
 
-check: ## tests and documentation examples
-	$(CARGO) test --workspace
+check: ## tests and documentation examples; those of the C library run under `make c`
+	$(CARGO) test --workspace --exclude pointsman-capi
 
 bench: ## measures; takes minutes
 	$(CARGO) bench --workspace
@@ -29,6 +37,7 @@ bench: ## measures; takes minutes
 bench-check: ## runs each bench once, as a test
 	$(CARGO) bench --workspace -- --test
 
+<<<<<<< HEAD
 gate: ## compares the instructions of a pick with benches/baseline.json
 	$(CARGO) bench -p pointsman-bench --bench instructions -- --gate
 
@@ -43,3 +52,13 @@ record: ## measures, keeps the results in benches/record and puts them into the 
 
 record-table: ## puts the newest record into the README
 	$(CARGO) run -p pointsman-bench -- record --table
+=======
+c: ## the C and C++ library: builds, installs and tests it
+	$(MAKE) -C ffi-c test
+
+python: ## the Python package: builds, checks and tests it
+	$(MAKE) -C ffi-python test
+
+install: ## installs the C and C++ library; PREFIX=/usr/local unless given
+	$(MAKE) -C ffi-c install
+>>>>>>> main

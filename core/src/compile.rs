@@ -11,12 +11,14 @@ pub(crate) mod groups;
 pub(crate) mod query;
 pub(crate) mod roster;
 pub(crate) mod tags;
+pub(crate) mod tier;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use groups::{CompiledTier, Group};
+use groups::Group;
 use roster::Roster;
+use tier::CompiledTier;
 
 use crate::policy::Set;
 use crate::policy::roulette::{BITS, widths};

@@ -16,7 +16,8 @@ use std::time::Duration;
 pub(crate) use arena::Arena;
 use ejection::Failures;
 use latency::Latency;
-use load::{InFlight, Reported};
+pub(crate) use load::InFlight;
+use load::Reported;
 
 use crate::lease::Outcome;
 use crate::spec::PoolSpec;
@@ -27,6 +28,8 @@ pub(crate) const SECOND: f64 = 1e9;
 
 /// The live state of a pool's instances.
 pub(crate) struct Live {
+    /// Apart from the gauges, so that a policy that reads all of them reads few lines.
+    in_flight: Arena<InFlight>,
     gauges: Arena<Gauge>,
     failures: Arena<Failures>,
     /// The latest time that the pool was told, in nanoseconds since it was made. Never falls.
@@ -44,10 +47,9 @@ pub(crate) struct Live {
     due: AtomicBool,
 }
 
-/// What policies read of one instance. Side by side for those that read all.
+/// What policies read of one instance.
 #[derive(Default)]
 struct Gauge {
-    in_flight: InFlight,
     reported: Reported,
     latency: Latency,
 }
@@ -56,6 +58,7 @@ impl Live {
     pub(crate) fn new(spec: &PoolSpec) -> Self {
         let ejection = spec.ejection.as_ref();
         Self {
+            in_flight: Arena::new(),
             gauges: Arena::new(),
             failures: Arena::new(),
             now: AtomicU64::new(0),
@@ -71,6 +74,7 @@ impl Live {
 
     /// Makes room for slots below `count`. For writers.
     pub(crate) fn grow(&self, count: usize) {
+        self.in_flight.grow(count);
         self.gauges.grow(count);
         if self.count_failures {
             self.failures.grow(count);
@@ -85,7 +89,8 @@ impl Live {
 
     /// Sets the pool's latest time, and returns it; a step back is ignored.
     pub(crate) fn set_now(&self, now: u64) -> u64 {
-        self.now.fetch_max(now, Ordering::Relaxed).max(now)
+        let latest = self.now.load(Ordering::Relaxed);
+        if now <= latest { latest } else { self.now.fetch_max(now, Ordering::Relaxed).max(now) }
     }
 
     /// The reported load, unless there is none or it is too old at `now`.
@@ -104,20 +109,25 @@ impl Live {
     /// Leases that are open on the instance.
     #[inline]
     pub(crate) fn in_flight(&self, slot: u32) -> u32 {
-        self.gauges.get(slot as usize).map_or(0, |gauge| gauge.in_flight.get())
+        self.in_flight.get(slot as usize).map_or(0, InFlight::get)
+    }
+
+    /// The counts of consecutive slots, as far as they lie together.
+    pub(crate) fn in_flight_run(&self, begin: u32, count: usize) -> &[InFlight] {
+        self.in_flight.run(begin as usize, count)
     }
 
     /// Counts one lease more, unless there are `limit` already. True if it was counted.
     #[inline]
     pub(crate) fn acquire(&self, slot: u32, limit: Option<u32>) -> bool {
-        self.gauges.get(slot as usize).is_some_and(|gauge| gauge.in_flight.acquire(limit))
+        self.in_flight.get(slot as usize).is_some_and(|in_flight| in_flight.acquire(limit))
     }
 
     /// Counts one lease less. `generation` is the process that counted it.
     #[inline]
     pub(crate) fn release(&self, slot: u32, generation: u32) {
-        if let Some(gauge) = self.gauges.get(slot as usize) {
-            gauge.in_flight.release(generation);
+        if let Some(in_flight) = self.in_flight.get(slot as usize) {
+            in_flight.release(generation);
         }
     }
 
@@ -175,8 +185,10 @@ impl Live {
 
     /// Starts a slot afresh for a new id. For writers, before the slot is published.
     pub(crate) fn reset(&self, slot: u32) {
+        if let Some(in_flight) = self.in_flight.get(slot as usize) {
+            in_flight.reset();
+        }
         if let Some(gauge) = self.gauges.get(slot as usize) {
-            gauge.in_flight.reset();
             gauge.reported.set(f64::NAN, 0);
             gauge.latency.reset();
         }
@@ -186,6 +198,6 @@ impl Live {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.gauges.heap_bytes() + self.failures.heap_bytes()
+        self.in_flight.heap_bytes() + self.gauges.heap_bytes() + self.failures.heap_bytes()
     }
 }

@@ -9,7 +9,7 @@ use crate::pick::{Pick, Picked, Picks};
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
 use crate::policy::{Plan, Set};
-use crate::pool::Core;
+use crate::pool::{Core, nothing};
 use crate::position::{Cursors, Position, Start};
 use crate::publish::{Guarded, Hold, fork_generation};
 use crate::request::Request;
@@ -21,7 +21,7 @@ use crate::select::Hand;
 /// way to pick, and deterministic from a seed.
 ///
 /// It may move between threads and serves one at a time. Each pick compares one pointer to see whether there is a newer list.
-/// While it is idle it keeps one list from being freed, until it picks again or [`refresh`](Self::refresh) is called.
+/// While it is idle it keeps one list from being freed, until it picks again, or [`rest`](Self::rest) lets go of it.
 ///
 /// Its generator is SplitMix64 and its cursors walk the same rotations as [`Route`]'s shared positions, each from a turn
 /// made of the seed. After an update a cursor goes on where it was: the exact cycle if it is the same, the golden one
@@ -181,6 +181,13 @@ impl Picker {
         if !is_current || self.hand.generation != fork_generation() {
             self.take_up();
         }
+    }
+
+    /// Lets go of the list it held, which the pool can free then. The next pick takes up the list in force.
+    pub fn rest(&mut self) {
+        self.leave_lane();
+        self.lane = None;
+        self.snapshot = nothing();
     }
 
     #[cold]

@@ -54,7 +54,8 @@ pub(crate) enum Plan {
     Roulette,
     Rotation(Rotation),
     LeastLoad,
-    LeastRequest,
+    /// 1 / weight of each rank.
+    LeastRequest(Box<[f64]>),
     PowerOfTwo(spec::PowerOfTwo),
     PeakEwma(spec::PeakEwma),
     ConsistentHash(Hashing),
@@ -85,7 +86,7 @@ impl Set {
                 Plan::Rotation(Rotation::build(&table, before, build.stamp, build.random))
             }
             spec::Policy::LeastLoad => Plan::LeastLoad,
-            spec::Policy::LeastRequest => Plan::LeastRequest,
+            spec::Policy::LeastRequest => Plan::LeastRequest(least_request::build(&table)),
             spec::Policy::PowerOfTwo(options) => Plan::PowerOfTwo(options.clone()),
             spec::Policy::PeakEwma(options) => Plan::PeakEwma(options.clone()),
             spec::Policy::ConsistentHash(options) => {
@@ -115,7 +116,9 @@ impl Set {
             }
             (Plan::Roulette | Plan::Rotation(_), _) => eligible.draw(&self.table, hand),
             (Plan::LeastLoad, _) => least_load::pick(&self.table, eligible, live, hand),
-            (Plan::LeastRequest, _) => least_request::pick(&self.table, eligible, live, hand),
+            (Plan::LeastRequest(inverse), _) => {
+                least_request::pick(inverse, &self.table, eligible, live, hand)
+            }
             (Plan::PowerOfTwo(options), _) => power_of_two::pick(options, &self.table, eligible, live, hand),
             (Plan::PeakEwma(options), _) => peak_ewma::pick(options, &self.table, eligible, live, hand),
             (Plan::ConsistentHash(hashing), _) => hashing.pick(&self.table, eligible, key, live, hand),
@@ -135,7 +138,7 @@ impl Set {
         match (&self.plan, key) {
             (Plan::Roulette | Plan::Rotation(_), _) | (Plan::ConsistentHash(_), None) => Some(by_weight()),
             (Plan::LeastLoad, _) => Some(least_load::shares(table, eligible, live)),
-            (Plan::LeastRequest, _) => Some(least_request::shares(table, eligible, live)),
+            (Plan::LeastRequest(_), _) => Some(least_request::shares(table, eligible, live)),
             (Plan::PowerOfTwo(options), _) => power_of_two::shares(options, table, eligible, live),
             (Plan::PeakEwma(_), _) => peak_ewma::shares(table, eligible, live),
             (Plan::ConsistentHash(hashing), Some(_)) => {
@@ -170,6 +173,7 @@ impl Set {
         let plan = match &self.plan {
             Plan::Rotation(rotation) => rotation.heap_bytes(),
             Plan::ConsistentHash(hashing) => hashing.heap_bytes(),
+            Plan::LeastRequest(inverse) => size_of_val(&**inverse),
             _ => 0,
         };
         size_of::<Self>() + self.table.heap_bytes() + plan

@@ -12,8 +12,8 @@ use std::time::Duration;
 pub use edit::Edit;
 pub use status::{Ejected, Refused, Status};
 
-pub(crate) use commit::Core;
 use commit::Update;
+pub(crate) use commit::{Core, nothing};
 
 use crate::error::{RouteError, UpdateError};
 use crate::instance::{Instance, check_number};

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use crate::live::Arena;
 use crate::policy::rotation::{Form, Rotation};
 use crate::policy::table::Table;
+use crate::publish::CommitGate;
 use crate::rng::mix2;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -109,6 +110,7 @@ impl PositionBook {
 
     /// Cursors for a new picker.
     pub(crate) fn cursors(&self) -> Arc<Cursors> {
+        let _gate = CommitGate::enter();
         let mut pages = self.pages.lock();
         let cursors = Arc::new(Cursors::new());
         cursors.grow(pages.cursors as usize);

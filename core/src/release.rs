@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
+use crate::publish::CommitGate;
+
 /// What the host wants to be told. Called on a writer's thread, outside every lock.
 pub(crate) type Hook = Box<dyn Fn(u64) + Send + Sync>;
 
@@ -36,8 +38,11 @@ impl Releases {
     /// Tells the host of everything that is due. A hook that panics has had its call; the rest is told by the next.
     pub(crate) fn tell(&self) {
         loop {
-            // In a statement of its own, so that the lock is given back before the hook runs.
-            let next = self.due.lock().pop_front();
+            // In a block of its own, so that lock and gate are given back before the hook runs.
+            let next = {
+                let _gate = CommitGate::enter();
+                self.due.lock().pop_front()
+            };
             match next {
                 Some(user_data) => (self.hook)(user_data),
                 None => return,

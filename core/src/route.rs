@@ -8,11 +8,12 @@ use crate::compile::{Lane, Snapshot};
 use crate::counters::{Counters, RouteCounters};
 use crate::error::{NoInstance, Reason};
 use crate::lease::Lease;
+use crate::live::Live;
 use crate::pick::{Pick, Picked, Picks};
 use crate::picker::Picker;
-use crate::policy::Plan;
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
+use crate::policy::{Plan, power_of_two};
 use crate::pool::Core;
 use crate::position::{Position, PositionBook};
 use crate::publish::{Guarded, process_offset, thread_draw, thread_shard};
@@ -81,13 +82,16 @@ impl RouteHand<'_> {
         position.take().wrapping_add(offset)
     }
 
-    /// Takes one of a lane's set, for policies that need nothing but a draw or a turn; `None` for others.
+    /// Takes one of a lane's set, for policies that need little more than a draw or a turn; `None` for others.
     #[inline(always)]
-    fn take(&mut self, lane: &Lane) -> Option<Picked> {
+    fn take(&mut self, lane: &Lane, live: &Live) -> Option<Picked> {
         let table = &lane.set.table;
         let index = match (&lane.set.plan, &lane.position) {
             (Plan::Roulette, _) => table.index(table.draw(self.draw()))?,
             (Plan::Rotation(rotation), Some(position)) => rotation.at_ticket(table, self.ticket(position))?,
+            (Plan::PowerOfTwo(options), _) if options.choices == 2 => {
+                table.index(power_of_two::pick_of_two(options, table, live, self)?)?
+            }
             _ => return None,
         };
         Some(Picked { index, tier: lane.tier, branch: 0, relaxed: false, keyless: false })
@@ -214,7 +218,7 @@ impl Route {
         let snapshot = shared.core.published.load();
         if request.plain
             && let Some(lane) = shared.lane(&snapshot)
-            && let Some(picked) = shared.hand().take(lane)
+            && let Some(picked) = shared.hand().take(lane, &shared.core.live)
         {
             return Ok(Pick::new(snapshot, shared, picked));
         }
@@ -257,7 +261,7 @@ impl Route {
             if request.plain
                 && full.is_empty()
                 && let Some(lane) = shared.lane(&snapshot)
-                && let Some(picked) = shared.hand().take(lane)
+                && let Some(picked) = shared.hand().take(lane, &shared.core.live)
             {
                 return Ok(picked);
             }

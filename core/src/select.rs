@@ -3,8 +3,9 @@
 use arrayvec::ArrayVec;
 use xxhash_rust::xxh64::xxh64;
 
-use crate::compile::groups::{CompiledTier, Found, Group};
+use crate::compile::groups::Group;
 use crate::compile::query::Query;
+use crate::compile::tier::{CompiledTier, Found};
 use crate::compile::{CompiledRoute, Snapshot};
 use crate::error::{NoInstance, Reason};
 use crate::live::Live;
@@ -45,9 +46,22 @@ pub(crate) fn select(
     drawn: &[Picked],
     hand: &mut impl Hand,
 ) -> Result<Picked, NoInstance> {
-    if let Some(picked) = select_quickly(route, live, request, drawn, hand) {
+    if let Some(picked) = select_quickly(route, snapshot, live, request, drawn, hand) {
         return Ok(picked);
     }
+    select_fully(route, snapshot, live, request, drawn, hand)
+}
+
+/// The same for every request. By itself, so that the quick way has little to set up.
+#[inline(never)]
+fn select_fully(
+    route: &CompiledRoute,
+    snapshot: &Snapshot,
+    live: &Live,
+    request: &Request<'_>,
+    drawn: &[Picked],
+    hand: &mut impl Hand,
+) -> Result<Picked, NoInstance> {
     let walk = Walk { route, snapshot, live, request };
     let first = walk.first_branch(hand);
     let room = walk.room(drawn, true);
@@ -65,23 +79,27 @@ pub(crate) fn select(
     }
 }
 
-/// The same for a request that asks for no instance in particular, where tables decide everything. `None` where they do not,
+/// The same for a request that requires and prefers nothing and excludes little, where tables decide everything. `None` where they do not,
 /// with no number drawn and no turn taken.
 #[inline]
 fn select_quickly(
     route: &CompiledRoute,
+    snapshot: &Snapshot,
     live: &Live,
     request: &Request<'_>,
     drawn: &[Picked],
     hand: &mut impl Hand,
 ) -> Option<Picked> {
     let [branch] = &*route.branches else { return None };
-    if !(request.require.is_empty()
-        && request.exclude.is_empty()
-        && request.prefer.is_none()
-        && drawn.is_empty())
-    {
+    let few = request.exclude.len() <= FEW;
+    if !(request.require.is_empty() && few && request.prefer.is_none() && drawn.is_empty()) {
         return None;
+    }
+    let mut indices = ArrayVec::<u32, FEW>::new();
+    for index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
+        if let Err(at) = indices.binary_search(&index) {
+            indices.insert(at, index);
+        }
     }
     for (number, tier) in branch.tiers.iter().enumerate() {
         let group = match tier.find(request) {
@@ -98,14 +116,24 @@ fn select_quickly(
         if group.take < u64::MAX || group.limited {
             return None;
         }
-        let index = group.set.pick(&EVERYONE, request.key, live, group.position.as_deref(), hand)?;
+        let set = &group.set;
+        let mut skips = ArrayVec::<u32, FEW>::new();
+        for rank in indices.iter().filter_map(|index| set.table.rank_of(*index)) {
+            skips.push(rank as u32);
+        }
+        if skips.len() == set.table.len() {
+            return None;
+        }
+        let eligible = Eligible { skips: &skips, filter: None };
+        let index = set.pick(&eligible, request.key, live, group.position.as_deref(), hand)?;
         let keyless = group.set.hashes() && request.key.is_none();
         return Some(Picked { index, tier: number as u16, branch: 0, relaxed: false, keyless });
     }
     None
 }
 
-const EVERYONE: Eligible<'static> = Eligible { skips: &[], filter: None };
+/// Exclusions that are dealt with on the way.
+const FEW: usize = 8;
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {
@@ -278,7 +306,7 @@ impl<'a> Walk<'a> {
             };
             // The values that a table stands for count here too.
             let all = Query::new(&self.snapshot.roster, asked.tier, self.request, true);
-            match all.counts(asked.tier.any_health).reason() {
+            match all.counts(asked.tier.rules.any_health).reason() {
                 Reason::Excluded if group.limited && table.members().enumerate().any(full) => {
                     Reason::Saturated
                 }
@@ -338,13 +366,13 @@ impl<'a> Asked<'a> {
             },
             Found::AtPickTime => {
                 let without_require = Request { require: &[], ..*request };
-                let counts = Query::new(roster, tier, &without_require, true).counts(tier.any_health);
+                let counts = Query::new(roster, tier, &without_require, true).counts(tier.rules.any_health);
                 Self {
                     tier,
                     group: Some(&tier.whole),
                     at_pick_time: true,
-                    verdict: tier.verdict(counts.members, counts.available, counts.all_drained),
-                    take: tier.take(counts.members, counts.available),
+                    verdict: tier.rules.verdict(counts.members, counts.available, counts.all_drained),
+                    take: tier.rules.take(counts.members, counts.available),
                     counted: counts.members,
                 }
             }

@@ -315,3 +315,18 @@ fn routes_and_pickers_keep_the_pool_alive() {
     drop(kept);
     assert_eq!(released.load(Ordering::Relaxed), 10, "with the last handle");
 }
+
+#[test]
+fn a_picker_at_rest_keeps_nothing_and_picks_again() {
+    let pool = Pool::new(list_of(1)).expect("a good list");
+    let route = plain_route(&pool, Policy::WeightedRoundRobin);
+    let mut picker = route.picker_seeded(1).start_at(0);
+    let first = picker.pick(&PLAIN).map(|pick| pick.index());
+    picker.rest();
+    until("the old lists are freed", || {
+        pool.edit(|edit| edit.set_weight("i0", pool.version() as f64)).expect("a good weight");
+        pool.retired() <= 2
+    });
+    pool.edit(|edit| edit.set_weight("i0", 1.0)).expect("a good weight");
+    assert!(first.is_ok() && picker.pick(&PLAIN).is_ok());
+}

@@ -308,7 +308,7 @@ impl Outcome {
             Some(group) if !asked.at_pick_time => (group.members, group.available),
             Some(_) => {
                 let query = Query::new(roster, asked.tier, &without_require, true);
-                let counts = query.counts(asked.tier.any_health);
+                let counts = query.counts(asked.tier.rules.any_health);
                 (counts.members, counts.available)
             }
             None => (0, 0),

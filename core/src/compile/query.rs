@@ -4,8 +4,8 @@
 use arrayvec::ArrayVec;
 
 use super::bitset::{Bits, Words, ones};
-use super::groups::CompiledTier;
 use super::roster::Roster;
+use super::tier::CompiledTier;
 use crate::error::Reason;
 use crate::live::Live;
 use crate::pick::Picked;

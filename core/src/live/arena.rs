@@ -39,6 +39,19 @@ impl<T> Arena<T> {
         self.chunks.get(chunk)?.get()?.get(index - begin)
     }
 
+    /// The elements from `begin` on, `count` of them or as many as lie together.
+    pub(crate) fn run(&self, begin: usize, count: usize) -> &[T] {
+        let chunk = (begin / FIRST + 1).ilog2() as usize;
+        let offset = begin - FIRST * ((1 << chunk) - 1);
+        let rest = self
+            .chunks
+            .get(chunk)
+            .and_then(OnceLock::get)
+            .and_then(|chunk| chunk.get(offset..))
+            .unwrap_or(&[]);
+        rest.get(..count).unwrap_or(rest)
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.chunks.iter().filter_map(OnceLock::get).map(|chunk| size_of_val(&**chunk)).sum()
     }
@@ -61,6 +74,12 @@ mod tests {
         arena.grow(5_000);
         for index in 0..1_000 {
             assert_eq!(arena.get(index).map(|element| element.load(Ordering::Relaxed)), Some(index));
+        }
+        let mut index = 0;
+        while index < 1_000 {
+            let run = arena.run(index, 1_000 - index);
+            assert!(run.iter().map(|element| element.load(Ordering::Relaxed)).eq(index..index + run.len()));
+            index += run.len();
         }
         assert!(arena.get(4_999).is_some() && arena.get(1 << 40).is_none());
     }

@@ -25,6 +25,9 @@ const NONE: u64 = f32::NAN.to_bits() as u64;
 
 /// Pure arithmetic: the estimate after a time without samples.
 pub(super) fn decayed(estimate_s: f64, elapsed_s: f64, half_life_s: f64) -> f64 {
+    if elapsed_s == 0.0 {
+        return estimate_s;
+    }
     estimate_s * libm::exp2(-elapsed_s / half_life_s)
 }
 
@@ -55,7 +58,7 @@ impl Latency {
     #[inline]
     pub(super) fn get(&self, now: u64, half_life_s: f64) -> Option<f64> {
         let (estimate, elapsed) = unpack(self.0.load(Ordering::Relaxed), milliseconds(now))?;
-        Some(if elapsed == 0.0 { estimate } else { decayed(estimate, elapsed, half_life_s) })
+        Some(decayed(estimate, elapsed, half_life_s))
     }
 
     pub(super) fn sample(&self, sample_s: f64, now: u64, half_life_s: f64) {
@@ -69,8 +72,10 @@ impl Latency {
             };
             Some(u64::from(now_ms) << 32 | u64::from((estimate as f32).to_bits()))
         };
-        // Never refused: `next` always has an answer.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        // A word that stays as it is needs no write: the most frequent case, a sample below the peak in the same moment.
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
+            next(word).filter(|next| *next != word)
+        });
     }
 
     pub(super) fn reset(&self) {

@@ -12,7 +12,7 @@ use crate::sync::{AtomicU64, Ordering};
 ///
 /// A process has one generation all its life, so the upper half changes at most once in it, from a parent's.
 #[derive(Default)]
-pub(super) struct InFlight(AtomicU64);
+pub(crate) struct InFlight(AtomicU64);
 
 /// A reported load and when it was reported.
 pub(super) struct Reported {
@@ -25,6 +25,24 @@ pub(super) struct Reported {
 #[inline]
 fn count_in(word: u64, generation: u32) -> u32 {
     if (word >> 32) as u32 == generation { word as u32 } else { 0 }
+}
+
+/// Reads counts of this process.
+#[derive(Clone, Copy)]
+pub(crate) struct Counting {
+    base: u64,
+}
+
+impl Counting {
+    pub(crate) fn new() -> Self {
+        Self { base: u64::from(fork_generation()) << 32 }
+    }
+
+    /// The count as a number to compute with. An older generation's word lies below the base, and so counts as 0.
+    #[inline(always)]
+    pub(crate) fn count(self, in_flight: &InFlight) -> f64 {
+        (in_flight.0.load(Ordering::Relaxed).wrapping_sub(self.base) as i64 as f64).max(0.0)
+    }
 }
 
 impl InFlight {
@@ -103,6 +121,15 @@ mod tests {
         assert_eq!(in_flight.get(), 3);
         (0..3).for_each(|_| in_flight.release(fork_generation()));
         assert_eq!(in_flight.get(), 0);
+    }
+
+    #[test]
+    fn counting_in_bulk_sees_the_same_counts() {
+        let word = |generation: u64, count: u64| InFlight(AtomicU64::new(generation << 32 | count));
+        let counting = Counting { base: 3 << 32 };
+        assert_eq!(counting.count(&word(3, 7)), 7.0);
+        assert_eq!(counting.count(&word(2, 7)), 0.0);
+        assert_eq!(counting.count(&word(0, 0)), 0.0);
     }
 
     #[test]

@@ -5,7 +5,8 @@
 
 use super::eligible::Eligible;
 use super::table::Table;
-use crate::live::Live;
+use crate::live::load::Counting;
+use crate::live::{InFlight, Live};
 use crate::rng::Draw;
 
 /// Costs closer than this, relative, are a tie: 3 / 0.3 and 1 / 0.1 differ in the last bit.
@@ -23,40 +24,120 @@ fn ties(cost: f64, lowest: f64) -> bool {
     cost <= lowest + lowest * TIE
 }
 
-/// The lowest of the eligible. O(n), one random number.
+/// 1 / weight of each rank, laid out when the set is compiled, since a division is most of what a look costs.
+pub(crate) fn build(table: &Table) -> Box<[f64]> {
+    (0..table.len()).map(|rank| 1.0 / table.weight(rank)).collect()
+}
+
+/// The lowest of the eligible. O(n), one random number. `inverse` is what [`build`] laid out.
 pub(crate) fn pick(
+    inverse: &[f64],
     table: &Table,
     eligible: &Eligible<'_>,
     live: &Live,
     draw: &mut impl Draw,
 ) -> Option<usize> {
-    let costs = || {
-        eligible.ranks(table).map(|(rank, member)| {
-            let weight = table.weight(rank);
-            (rank, cost(live.in_flight(member.slot), weight), weight)
-        })
-    };
-    let (mut lowest, mut tied, mut first) = (f64::INFINITY, 0.0, None);
-    for (rank, cost, weight) in costs() {
-        if first.is_none() || !ties(lowest, cost) {
-            (lowest, tied, first) = (cost, weight, Some(rank));
-        } else if ties(cost, lowest) {
-            tied += weight;
+    match table.slot_run() {
+        Some(begin) if eligible.is_all() => pick_of_run(inverse, begin, live, draw),
+        _ => {
+            let counting = || {
+                eligible.ranks(table).map(|(rank, member)| {
+                    let inverse = inverse.get(rank).copied().unwrap_or(f64::INFINITY);
+                    (rank, f64::from(live.in_flight(member.slot)) * inverse, inverse)
+                })
+            };
+            let mut lowest = Lowest::new();
+            counting().for_each(|(rank, cost, inverse)| lowest.look(rank, cost, inverse));
+            let mut choice = lowest.choose(draw.draw())?;
+            counting().any(|(rank, cost, inverse)| choice.look(rank, cost, inverse));
+            Some(choice.found)
         }
     }
-    let mut left = draw.draw() as f64 / 2_f64.powi(64) * tied;
-    // Counts may move between the passes; the last that still ties is then as good.
-    let mut found = first;
-    for (rank, cost, weight) in costs() {
-        if ties(cost, lowest) {
-            found = Some(rank);
-            left -= weight;
-            if left < 0.0 {
-                break;
+}
+
+/// The same over a whole set whose counts lie side by side.
+fn pick_of_run(inverse: &[f64], begin: u32, live: &Live, draw: &mut impl Draw) -> Option<usize> {
+    let counting = Counting::new();
+    let mut lowest = Lowest::new();
+    let mut rank = 0;
+    while let Some(run) = run_of(inverse, begin, live, rank) {
+        for (in_flight, inverse) in run.iter().zip(&inverse[rank..]) {
+            lowest.look(rank, counting.count(in_flight) * inverse, *inverse);
+            rank += 1;
+        }
+    }
+    let mut choice = lowest.choose(draw.draw())?;
+    rank = 0;
+    while let Some(run) = run_of(inverse, begin, live, rank) {
+        for (in_flight, inverse) in run.iter().zip(&inverse[rank..]) {
+            if choice.look(rank, counting.count(in_flight) * inverse, *inverse) {
+                return Some(choice.found);
             }
+            rank += 1;
         }
     }
-    found
+    Some(choice.found)
+}
+
+/// The counts from `rank` on that lie together; `None` behind the last.
+fn run_of<'a>(inverse: &[f64], begin: u32, live: &'a Live, rank: usize) -> Option<&'a [InFlight]> {
+    let run = live.in_flight_run(begin + rank as u32, inverse.len() - rank);
+    (!run.is_empty()).then_some(run)
+}
+
+/// The lowest cost so far, and the weight of all that tie with it.
+struct Lowest {
+    cost: f64,
+    /// The highest cost that still ties.
+    ties: f64,
+    tied: f64,
+    first: Option<usize>,
+}
+
+impl Lowest {
+    fn new() -> Self {
+        Self { cost: f64::INFINITY, ties: f64::INFINITY, tied: 0.0, first: None }
+    }
+
+    #[inline(always)]
+    fn look(&mut self, rank: usize, cost: f64, inverse: f64) {
+        if cost > self.ties {
+            return;
+        }
+        let weight = 1.0 / inverse;
+        if self.first.is_none() || !ties(self.cost, cost) {
+            *self = Self { cost, ties: cost + cost * TIE, tied: weight, first: Some(rank) };
+        } else {
+            self.tied += weight;
+        }
+    }
+
+    /// Draws one of those that tie, by weight.
+    fn choose(self, draw: u64) -> Option<Choice> {
+        let left = draw as f64 / 2_f64.powi(64) * self.tied;
+        Some(Choice { ties: self.ties, left, found: self.first? })
+    }
+}
+
+/// Looks for the one that was drawn.
+struct Choice {
+    ties: f64,
+    left: f64,
+    /// The last that tied. Counts may move between the passes; it is as good as the one that was drawn.
+    found: usize,
+}
+
+impl Choice {
+    /// True once it is found.
+    #[inline(always)]
+    fn look(&mut self, rank: usize, cost: f64, inverse: f64) -> bool {
+        if cost > self.ties {
+            return false;
+        }
+        self.found = rank;
+        self.left -= 1.0 / inverse;
+        self.left < 0.0
+    }
 }
 
 /// Each rank's exact share at the counts of now.

@@ -12,6 +12,33 @@ use crate::live::Live;
 use crate::rng::Draw;
 use crate::spec::{Load, PowerOfTwo};
 
+/// The less loaded of two candidates out of the whole set: the usual case, without anything that more choices or exclusions
+/// need. The same draws and the same answer as [`pick`].
+#[inline]
+pub(crate) fn pick_of_two(
+    options: &PowerOfTwo,
+    table: &Table,
+    live: &Live,
+    draw: &mut impl Draw,
+) -> Option<usize> {
+    let first = table.draw(draw.draw());
+    let Some(second) = table.draw_other(draw.draw(), first) else { return Some(first) };
+    let (one, other) = (table.member(first)?.slot, table.member(second)?.slot);
+    let second_wins = match options.load {
+        // in flight / weight compared without dividing; weights are positive.
+        Load::InFlight => {
+            let counts = (f64::from(live.in_flight(one)), f64::from(live.in_flight(other)));
+            counts.1 * table.weight(first) < counts.0 * table.weight(second)
+        }
+        Load::Reported => {
+            let now = live.now();
+            // One without a report counts as the mean of the others, which is the other: a tie.
+            matches!((live.load(one, now), live.load(other, now)), (Some(one), Some(other)) if other < one)
+        }
+    };
+    Some(if second_wins { second } else { first })
+}
+
 /// The less loaded of the candidates. O(choices), as many random numbers.
 pub(crate) fn pick(
     options: &PowerOfTwo,
@@ -20,6 +47,9 @@ pub(crate) fn pick(
     live: &Live,
     draw: &mut impl Draw,
 ) -> Option<usize> {
+    if options.choices == 2 && eligible.is_all() && table.len() > 1 {
+        return pick_of_two(options, table, live, draw);
+    }
     let drawn = candidates::draw(table, eligible, options.choices as usize, draw);
     let now = live.now();
     candidates::cheapest(&drawn, |candidate: &Candidate| match options.load {

@@ -19,6 +19,8 @@ pub(crate) struct Table {
     members: Box<[Member]>,
     /// The list position of the first member, where the others follow it without a gap.
     run: Option<u32>,
+    /// The slot of the first member, where those of the others follow it without a gap.
+    slot_run: Option<u32>,
     weights: Weights,
     mean_weight: f64,
 }
@@ -37,7 +39,9 @@ impl Table {
     /// From members in list order and their weights, which are positive and finite.
     pub(crate) fn new(members: Vec<Member>, weights: Vec<f64>) -> Self {
         let first = members.first().map_or(0, |member| member.index);
+        let first_slot = members.first().map_or(0, |member| member.slot);
         let gapless = members.iter().zip(first..).all(|(member, index)| member.index == index);
+        let slots_gapless = members.iter().zip(first_slot..).all(|(member, slot)| member.slot == slot);
         let part = 1.0 / weights.len().max(1) as f64;
         let mean_weight = compensated_sum(weights.iter().map(|weight| weight * part));
         let weights = if all_equal(&weights) {
@@ -45,7 +49,13 @@ impl Table {
         } else {
             Weights::Each { circle: Circle::new(&widths(&weights, BITS)), weights: weights.into() }
         };
-        Self { members: members.into(), run: gapless.then_some(first), weights, mean_weight }
+        Self {
+            members: members.into(),
+            run: gapless.then_some(first),
+            slot_run: slots_gapless.then_some(first_slot),
+            weights,
+            mean_weight,
+        }
     }
 
     /// Whether [`new`](Self::new) would build this very table.
@@ -127,6 +137,30 @@ impl Table {
         match &self.weights {
             Weights::Equal(_) => scale(draw, self.members.len() as u64) as usize,
             Weights::Each { circle, .. } => circle.find(draw),
+        }
+    }
+
+    /// The slot of the first member, where those of the others follow it without a gap.
+    pub(crate) fn slot_run(&self) -> Option<u32> {
+        self.slot_run
+    }
+
+    /// The member that a draw falls on, by weight among all but one; `None` where there is no other.
+    #[inline]
+    pub(crate) fn draw_other(&self, draw: u64, skip: usize) -> Option<usize> {
+        if self.len() < 2 {
+            return None;
+        }
+        match &self.weights {
+            Weights::Equal(_) => {
+                let rank = scale(draw, self.len() as u64 - 1) as usize;
+                Some(rank + usize::from(rank >= skip))
+            }
+            Weights::Each { circle, .. } => {
+                let (first, width) = (circle.first(skip), circle.width(skip));
+                let point = scale(draw, 0_u64.wrapping_sub(width));
+                Some(circle.find(if point >= first { point + width } else { point }))
+            }
         }
     }
 

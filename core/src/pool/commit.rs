@@ -1,9 +1,9 @@
 //! The one way a pool changes: build aside, publish, and free after the lock.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
 
+use coarsetime::Instant;
 use parking_lot::Mutex;
 
 use super::edit;
@@ -102,9 +102,10 @@ impl Core {
         })
     }
 
-    /// Nanoseconds since the pool was made.
+    /// Nanoseconds since the pool was made, by the system's coarse monotonic clock: some milliseconds are no matter for
+    /// anything here, and a precise clock would cost as much as the rest of a lease.
     pub(crate) fn now(&self) -> u64 {
-        u64::try_from(self.made.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.made.elapsed().as_nanos()
     }
 
     /// Runs `change` as the only writer. What it lets go of is freed, and the host told, after the lock.
@@ -254,7 +255,11 @@ impl Core {
 
     /// Frees what nobody holds and tells the host. Not under a lock: destructors and the hook run here.
     fn clean(&self) {
-        self.retired.empty();
+        {
+            // Destructors take locks of ours, which a fork must find free; the hook is the host's and may fork.
+            let _gate = CommitGate::enter();
+            self.retired.empty();
+        }
         if let Some(releases) = &self.releases {
             releases.tell();
         }
@@ -265,12 +270,18 @@ impl Drop for Core {
     fn drop(&mut self) {
         // No handle is left, so no pick is under way and the last snapshots are nobody's.
         let writer = self.writer.get_mut();
-        let last = Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &self.retired);
-        writer.current = last.clone();
-        self.published.swap(last, &mut writer.waiting);
+        writer.current = nothing();
+        self.published.swap(nothing(), &mut writer.waiting);
         drop(std::mem::replace(&mut writer.waiting, Waiting::new()));
         self.clean();
     }
+}
+
+/// The snapshot of no list, for who must hold one and wants none. One for the whole process, never freed.
+pub(crate) fn nothing() -> Hold<Snapshot> {
+    static NOTHING: OnceLock<Hold<Snapshot>> = OnceLock::new();
+    let make = || Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &Retired::new());
+    NOTHING.get_or_init(make).clone()
 }
 
 /// Cleans up when a change is over, but where it panicked.

@@ -158,9 +158,11 @@ pub(super) fn apply(roster: &Roster, changes: Vec<Change>) -> Result<Vec<Draft>,
                 field.apply(&mut instance);
                 drafts[at] = Some(Draft::of(was, instance));
             }
-            Change::Upsert(instance) => match place(&moved, &instance.id) {
+            Change::Upsert(mut instance) => match place(&moved, &instance.id) {
                 Some(at) => {
                     let was = drafts[at].as_ref().and_then(Draft::was);
+                    // One without a load leaves the report of an earlier change.
+                    instance.load = instance.load.or(drafts[at].as_ref().and_then(Draft::load));
                     drafts[at] = Some(Draft::of(was, instance));
                 }
                 None => {
@@ -219,6 +221,14 @@ impl Draft {
         match self {
             Self::Kept(index) | Self::Changed(index, _) => Some(*index),
             Self::New(_) => None,
+        }
+    }
+
+    /// The report that comes with it.
+    fn load(&self) -> Option<f64> {
+        match self {
+            Self::Kept(_) => None,
+            Self::Changed(_, instance) | Self::New(instance) => instance.load,
         }
     }
 

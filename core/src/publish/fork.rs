@@ -38,7 +38,8 @@ pub(super) fn barrier_by_writers() -> bool {
     WRITERS_BARRIER.load(Ordering::Relaxed)
 }
 
-/// Held while a commit is under way. A fork waits for it, and it waits for a fork.
+/// Held while a commit is under way, or another lock of the engine is. A fork waits for it, and it waits for a fork. Never
+/// held while the host's code runs.
 pub(crate) struct CommitGate(());
 
 impl CommitGate {

@@ -105,7 +105,11 @@ impl Next {
                     self.loads.push((instance.id.to_string(), load));
                 }
                 match found(&mut self.list, &instance.id) {
-                    Some(at) => self.list[at] = instance.clone(),
+                    Some(at) => {
+                        let load = instance.load.or(self.list[at].load);
+                        self.list[at] = instance.clone();
+                        self.list[at].load = load;
+                    }
                     None => self.list.push(instance.clone()),
                 }
                 true

@@ -3,20 +3,12 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table
-=======
-.PHONY: help test setup lint doc check bench bench-check c python install
->>>>>>> main
+.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-<<<<<<< HEAD
-test: setup lint doc check bench-check gate ## everything that must hold before a change goes in
-=======
-test: setup lint doc check bench-check c python ## everything that must hold before a change goes in
->>>>>>> main
+test: setup lint doc check bench-check gate c python ## everything that must hold before a change goes in
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
@@ -37,7 +29,6 @@ bench: ## measures; takes minutes
 bench-check: ## runs each bench once, as a test
 	$(CARGO) bench --workspace -- --test
 
-<<<<<<< HEAD
 gate: ## compares the instructions of a pick with benches/baseline.json
 	$(CARGO) bench -p pointsman-bench --bench instructions -- --gate
 
@@ -52,7 +43,7 @@ record: ## measures, keeps the results in benches/record and puts them into the 
 
 record-table: ## puts the newest record into the README
 	$(CARGO) run -p pointsman-bench -- record --table
-=======
+
 c: ## the C and C++ library: builds, installs and tests it
 	$(MAKE) -C ffi-c test
 
@@ -61,4 +52,3 @@ python: ## the Python package: builds, checks and tests it
 
 install: ## installs the C and C++ library; PREFIX=/usr/local unless given
 	$(MAKE) -C ffi-c install
->>>>>>> main

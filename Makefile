@@ -3,12 +3,12 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check c python install
+.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-test: setup lint doc check bench-check c python ## everything that must hold before a change goes in
+test: setup lint doc check bench-check gate c python ## everything that must hold before a change goes in
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
@@ -28,6 +28,21 @@ bench: ## measures; takes minutes
 
 bench-check: ## runs each bench once, as a test
 	$(CARGO) bench --workspace -- --test
+
+gate: ## compares the instructions of a pick with benches/baseline.json
+	$(CARGO) bench -p pointsman-bench --bench instructions -- --gate
+
+report: ## measures, and writes report.html; takes minutes
+	$(CARGO) run --release -p pointsman-bench -- report -o report.html
+
+report-check: ## opens a short report in Chromium and checks its charts
+	$(CARGO) test -p pointsman-bench --test report -- --ignored
+
+record: ## measures, keeps the results in benches/record and puts them into the README; takes minutes
+	$(CARGO) run --release -p pointsman-bench -- record
+
+record-table: ## puts the newest record into the README
+	$(CARGO) run -p pointsman-bench -- record --table
 
 c: ## the C and C++ library: builds, installs and tests it
 	$(MAKE) -C ffi-c test

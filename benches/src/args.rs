@@ -35,6 +35,23 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Writes what was measured as one page
     Report(ReportArgs),
+    /// Keeps what was measured in the repository, and puts it into the README
+    Record(RecordArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RecordArgs {
+    /// What `compare --json` printed [default: measures]
+    #[arg(long, value_name = "RESULTS.json")]
+    pub(crate) from: Option<String>,
+    /// Writes the README's table from the newest record, and measures nothing
+    #[arg(long)]
+    pub(crate) table: bool,
+    /// Only says whether the README's table is that of the newest record
+    #[arg(long, conflicts_with = "table")]
+    pub(crate) check: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +84,7 @@ pub(crate) struct PlanArgs {
     #[arg(long, value_name = "JOB,…", value_delimiter = ',')]
     pub(crate) jobs: Vec<Job>,
     /// Rounds of a pair, fewer where they take long
-    #[arg(long, value_name = "N", default_value_t = 25, value_parser = rounds)]
+    #[arg(long, value_name = "N", default_value_t = 41, value_parser = rounds)]
     pub(crate) rounds: usize,
 }
 

@@ -15,6 +15,7 @@ mod input;
 mod inspect;
 mod peers;
 mod progress;
+mod record;
 mod render;
 mod report;
 mod run;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::command(&args),
         Command::Explain(args) => explain::command(&args),
         Command::Compare(args) => compare::command(&args),
+        Command::Record(args) => record::command(&args),
         Command::Report(args) => report::command(&args),
         Command::Simulate(args) => simulate::command(&args),
     };

@@ -15,7 +15,6 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(crate) fn this() -> Self {
-        let arguments = std::env::args().skip(1);
         let load = std::fs::read_to_string("/proc/loadavg").ok();
         Self {
             processor: processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
@@ -23,7 +22,7 @@ impl Machine {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             compiler: env!("POINTSMAN_COMPILER").to_owned(),
             load: load.and_then(|text| text.split_whitespace().next()?.parse().ok()),
-            command: std::iter::once("pointsman".to_owned()).chain(arguments).collect::<Vec<_>>().join(" "),
+            command: command(),
         }
     }
 
@@ -31,6 +30,19 @@ impl Machine {
         let load = self.load.map_or(String::new(), |load| format!(", load {load:.1}"));
         format!("{}, {} cores, {}{load}", self.processor, self.cores, self.system)
     }
+}
+
+/// The command line, without the files it writes.
+fn command() -> String {
+    let mut words = vec!["pointsman".to_owned()];
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "-o" | "--output" | "--csv" => drop(arguments.next()),
+            _ => words.push(argument),
+        }
+    }
+    words.join(" ")
 }
 
 fn processor() -> Option<String> {

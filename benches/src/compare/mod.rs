@@ -28,7 +28,7 @@ use machine::Machine;
 use measure::{Running, alone, median, pair};
 pub(crate) use quality::Quality;
 use quality::judge;
-pub(crate) use rows::{Peer, Report, Row, RowQuality, digits, time};
+pub(crate) use rows::{Peer, Report, Row, RowQuality, as_text, digits, time};
 
 /// What a comparison is made over.
 pub(crate) struct Plan {
@@ -43,7 +43,7 @@ pub(crate) fn command(args: &CompareArgs) -> Result<Answer, Failure> {
     if let Some(path) = &args.csv {
         rows::write_csv(&report, path)?;
     }
-    let text = if args.json { text::json(&report)? } else { rows::as_text(&report) };
+    let text = if args.json { text::json(&report)? } else { as_text(&report) };
     Ok(Answer { text, nobody: None })
 }
 

@@ -74,9 +74,10 @@ pub(crate) fn digits(value: f64) -> String {
     }
 }
 
-pub(super) fn as_text(report: &Report) -> String {
+pub(crate) fn as_text(report: &Report) -> String {
     let paint = Paint::for_stdout();
-    let mut text = format!("{}\n{}\n", report.machine.line(), report.machine.compiler);
+    let mut text =
+        format!("{}\n{}\n{}\n", report.machine.line(), report.machine.compiler, report.machine.command);
     let (floors, rows): (Vec<&Row>, Vec<&Row>) = report.rows.iter().partition(|row| row.job == "floor");
     if !floors.is_empty() {
         text += &format!("\n{}\n", paint.strong("floor"));

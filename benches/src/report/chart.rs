@@ -82,10 +82,16 @@ fn range(chart: &Chart, of: fn(&(f64, f64)) -> f64, axis: &Axis) -> std::ops::Ra
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
     match (axis.log, low < high) {
         (_, false) if !low.is_finite() => 0.0..1.0,
+        // From one decade to the next where there would be too few ticks.
+        (true, _) if high / low < 40.0 => decade(low, f64::floor)..decade(high, f64::ceil),
         (true, _) => low * 0.9..high * 1.1,
         (false, false) => low - 1.0..high + 1.0,
         (false, true) => low.min(0.0)..high * 1.02,
     }
+}
+
+fn decade(value: f64, rounded: fn(f64) -> f64) -> f64 {
+    10_f64.powf(rounded(value.log10()))
 }
 
 fn lines<X, Y>(

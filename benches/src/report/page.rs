@@ -26,7 +26,12 @@ impl Page {
     }
 
     pub(crate) fn section(&mut self, title: &str, about: &str) {
-        self.body += &format!("<h2>{}</h2>\n<p>{}</p>\n", escaped(title), escaped(about));
+        // What stands between backticks is code.
+        let parts = about.split('`').enumerate().map(|(at, part)| match at % 2 {
+            0 => escaped(part),
+            _ => format!("<code>{}</code>", escaped(part)),
+        });
+        self.body += &format!("<h2>{}</h2>\n<p>{}</p>\n", escaped(title), parts.collect::<String>());
     }
 
     /// Charts side by side where there is room.

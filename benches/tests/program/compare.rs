@@ -7,7 +7,7 @@ const SHORT: [&str; 5] = ["compare", "--sizes", "8", "--rounds", "1"];
 #[test]
 fn json_has_a_row_for_each_call_and_floors() {
     let csv = file("compare.csv", "");
-    let jobs = ["--jobs", "weighted_round_robin,update_one", "--csv", &csv, "--json"];
+    let jobs = ["--jobs", "weighted_round_robin,update_one", "--threads", "1", "--csv", &csv, "--json"];
     let json = pointsman(&[&SHORT[..], &jobs].concat()).json();
     assert_eq!(keys(&json), ["machine", "rows"]);
     let rows = json["rows"].as_array().unwrap();
@@ -44,7 +44,8 @@ fn json_has_a_row_for_each_call_and_floors() {
 
 #[test]
 fn hashing_moves_no_more_keys_than_it_must() {
-    let json = pointsman(&[&SHORT[..], &["--jobs", "consistent_hash", "--json"]].concat()).json();
+    let json =
+        pointsman(&[&SHORT[..], &["--jobs", "consistent_hash", "--threads", "1", "--json"]].concat()).json();
     let rows = json["rows"].as_array().unwrap();
     let quality = &rows.iter().find(|row| row["api"] == "route").unwrap()["quality"];
     assert_eq!(quality["keys_moved"], 1.0);
@@ -61,6 +62,6 @@ fn two_threads_are_compared_with_one() {
 fn bad_arguments() {
     assert!(pointsman(&["compare", "--sizes", "3"]).error(2).contains("from 4"));
     assert!(pointsman(&["compare", "--jobs", "sort"]).error(2).contains("'sort'"));
-    let csv = ["--jobs", "uniform", "--csv", "/nonexistent/x.csv"];
+    let csv = ["--jobs", "uniform", "--threads", "1", "--csv", "/nonexistent/x.csv"];
     assert!(pointsman(&[&SHORT[..], &csv].concat()).error(2).starts_with("/nonexistent/x.csv: "));
 }

@@ -277,9 +277,14 @@ fn extended<'a>(values: &[&'a str], value: &'a str) -> Vec<&'a str> {
     values.iter().copied().chain([value]).collect()
 }
 
-/// The groups as a list, unless they are many.
+/// The groups as a list in the order of their values, unless they are many.
 fn few(groups: &HashTable<Arc<Group>>) -> Box<[Arc<Group>]> {
-    if groups.len() <= FEW { groups.iter().cloned().collect() } else { Box::default() }
+    if groups.len() > FEW {
+        return Box::default();
+    }
+    let mut list: Vec<Arc<Group>> = groups.iter().cloned().collect();
+    list.sort_unstable_by(|a, b| a.values.cmp(&b.values));
+    list.into()
 }
 
 /// Whether two strings are equal. Short ones, as tags are, without a call: their first and last bytes cover them.

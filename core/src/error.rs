@@ -111,6 +111,39 @@ impl fmt::Display for RouteError {
 
 impl std::error::Error for RouteError {}
 
+/// A pool could not be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PoolError {
+    /// Its spec was refused.
+    Spec(RouteError),
+    /// Its first list was refused.
+    Update(UpdateError),
+}
+
+impl fmt::Display for PoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spec(error) => error.fmt(f),
+            Self::Update(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PoolError {}
+
+impl From<RouteError> for PoolError {
+    fn from(error: RouteError) -> Self {
+        Self::Spec(error)
+    }
+}
+
+impl From<UpdateError> for PoolError {
+    fn from(error: UpdateError) -> Self {
+        Self::Update(error)
+    }
+}
+
 /// A discovery document was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatError {

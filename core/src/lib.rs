@@ -1,5 +1,24 @@
 //! pointsman: given a service's instances, with weights, tags, zones, health and load, it says which one takes the next
-//! request. It opens no socket and starts no thread.
+//! request. It opens no socket, starts no thread, and reads no clock while it picks.
+//!
+//! # A tour
+//!
+//! A [`Pool`] holds the [`Instance`]s of one service; [`format::parse`] reads them from what a registry sends. A [`Route`] is a
+//! way to choose among them: a [`Policy`] and an ordered list of [`Tier`]s, as builders or as JSON ([`RouteSpec`]). For each
+//! [`Request`], [`Route::pick`] answers with a [`Pick`], or with the [`Reason`] why nobody can take it ([`NoInstance`]).
+//!
+//! - Hold the answer until the request ends: [`Route::lease`], which load-aware policies, limits and ejection count by.
+//! - One thread that picks in a loop, or picks that repeat from a seed: [`Route::picker`].
+//! - Several different instances at once: [`Route::pick_distinct`].
+//! - Change the list: [`Pool::replace`] and [`Pool::edit`], all or nothing.
+//! - See why: [`Route::explain`], [`Route::shares`], [`Route::counters`], [`Pool::status`].
+//! - Let time have its effect: [`Pool::tick`].
+//!
+//! # Guarantees
+//!
+//! No pick takes a lock, waits, or allocates, but that a thread's first may allocate once; none frees what an update
+//! replaced. A pick sees one whole list, and one that begins after an update has returned sees that update's. Nothing here
+//! panics on what it is given.
 
 #![deny(unsafe_code)]
 
@@ -28,7 +47,7 @@ mod tags;
 
 pub use compile::explain::{BranchExplanation, Explanation, InstanceState, Share, TierExplanation};
 pub use counters::{RouteCounters, TierCount};
-pub use error::{FormatError, NoInstance, Reason, RouteError, UpdateError};
+pub use error::{FormatError, NoInstance, PoolError, Reason, RouteError, UpdateError};
 pub use instance::{Instance, MAX_INSTANCES, MAX_TAGS};
 pub use lease::{Lease, Outcome};
 pub use pick::{OwnedPick, Pick, Picked, Picks};

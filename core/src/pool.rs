@@ -15,7 +15,7 @@ pub use status::{Ejected, Refused, Status};
 use commit::Update;
 pub(crate) use commit::{Core, nothing};
 
-use crate::error::{RouteError, UpdateError};
+use crate::error::{PoolError, RouteError, UpdateError};
 use crate::instance::{Instance, check_number};
 use crate::route::Route;
 use crate::spec::{PoolSpec, RouteSpec};
@@ -133,11 +133,16 @@ impl Pool {
     pub fn with(
         options: PoolOptions,
         instances: impl IntoIterator<Item = Instance>,
-    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+    ) -> Result<Self, PoolError> {
         options.spec.check()?;
         let pool = Self::empty(options);
         pool.core.commit(Update::First(instances.into_iter().collect()), pool.core.now())?;
         Ok(pool)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn core(&self) -> &Core {
+        &self.core
     }
 
     fn empty(options: PoolOptions) -> Self {

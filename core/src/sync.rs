@@ -1,7 +1,3 @@
-//! Atomics and locks: the standard library's, or loom's where the model checker runs.
+//! The atomics that the engine is made of, in one place, so that a model checker's can stand in for them.
 
-#[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
-#[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};

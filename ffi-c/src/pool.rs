@@ -1,7 +1,7 @@
 //! Pools.
 
 use pointsman::format::to_plain;
-use pointsman::{Pool, PoolOptions};
+use pointsman::{Pool, PoolError, PoolOptions};
 
 use crate::abi::{
     Exclusive, Flag, Handle, Items, New, OptInput, OptOut, Out, Shared, Text, exports, pointsman_str,
@@ -23,12 +23,11 @@ fn make(
 ) -> Result<pointsman_pool, Fault> {
     let options =
         options.get("options")?.map_or_else(|| Ok(PoolOptions::new()), pointsman_pool_options::to_options)?;
-    options.spec.check()?;
-    let pool =
-        Pool::with(options, instances).map_err(|error| match error.downcast::<pointsman::UpdateError>() {
-            Ok(refused) => Fault::from(*refused),
-            Err(other) => Fault::new(crate::codes::POINTSMAN_BAD_VALUE, "", other.to_string()),
-        })?;
+    let pool = Pool::with(options, instances).map_err(|error| match error {
+        PoolError::Spec(refused) => Fault::from(refused),
+        PoolError::Update(refused) => Fault::from(refused),
+        other => Fault::new(crate::codes::POINTSMAN_BAD_VALUE, "", other.to_string()),
+    })?;
     Ok(pointsman_pool(pool))
 }
 

@@ -78,13 +78,9 @@ impl Pool {
                 let (context_tags, seeded) = (settings.context_tags, settings.seed.is_some());
                 Ok(Self { engine, objects, turn: Turn::default(), context_tags, seeded })
             }
-            Err(error) => Err(match error.downcast::<pointsman::UpdateError>() {
-                Ok(error) => errors::update(py, &error),
-                Err(other) => match other.downcast::<pointsman::RouteError>() {
-                    Ok(error) => errors::route(py, &error),
-                    Err(other) => PyTypeError::new_err(other.to_string()),
-                },
-            }),
+            Err(pointsman::PoolError::Update(error)) => Err(errors::update(py, &error)),
+            Err(pointsman::PoolError::Spec(error)) => Err(errors::route(py, &error)),
+            Err(other) => Err(PyTypeError::new_err(other.to_string())),
         }
     }
 

@@ -301,3 +301,34 @@ impl Record {
         self.alive.load(Ordering::Relaxed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Outcome, Policy, Pool, Request, Tier};
+
+    #[test]
+    fn picks_go_on_while_a_writer_holds_the_lock() {
+        let pool = Pool::new(["a", "b"].map(Instance::new)).expect("a good list");
+        let route = pool.route(RouteSpec::new(Policy::LeastRequest).tier(Tier::new())).expect("a good spec");
+        let mut picker = route.picker();
+        let (done, finished) = mpsc::channel();
+        let held = pool.core().writer.lock();
+        let reader = std::thread::spawn(move || {
+            for _ in 0..1_000 {
+                assert!(route.pick(&Request::new()).is_ok() && picker.pick(&Request::new()).is_ok());
+                route.lease(&Request::new()).expect("an instance").done(Outcome::Success, None);
+            }
+            done.send(()).expect("the test waits");
+            // The handles go when the lock is free again: the last of a pool frees it.
+            (route, picker)
+        });
+        let waited = finished.recv_timeout(Duration::from_secs(20));
+        drop(held);
+        assert!(waited.is_ok(), "readers waited for the writer");
+        assert!(reader.join().is_ok());
+    }
+}

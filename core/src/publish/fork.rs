@@ -73,7 +73,7 @@ pub(crate) fn system_entropy(bytes: &mut [u8; 8]) -> bool {
     usize::try_from(got) == Ok(bytes.len())
 }
 
-#[cfg(all(unix, not(any(miri, loom))))]
+#[cfg(all(unix, not(miri)))]
 mod imp {
     use std::sync::Once;
 
@@ -149,7 +149,7 @@ mod imp {
     }
 }
 
-#[cfg(not(all(unix, not(any(miri, loom)))))]
+#[cfg(not(all(unix, not(miri))))]
 mod imp {
     pub(crate) fn watch_forks() {}
 

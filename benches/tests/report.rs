@@ -90,7 +90,6 @@ fn every_chart_is_whole_at_two_widths_in_light_and_dark() {
     for outside in ["src=\"http", "href=", "@import", "url("] {
         assert!(!html.contains(outside), "{outside}");
     }
-    // A frame of its own, since a window may not be as narrow as a phone.
     let checked = folder.join("report-checked.html");
     std::fs::write(&checked, html.replace("</body>", &format!("{CHECK}</body>"))).unwrap();
     for (width, scheme) in [(390, "light"), (390, "dark"), (1280, "light"), (1280, "dark")] {

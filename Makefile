@@ -24,10 +24,10 @@ check: ## tests and documentation examples; those of the C library run under `ma
 	$(CARGO) test --workspace --exclude pointsman-capi
 
 bench: ## measures; takes minutes
-	$(CARGO) bench --workspace
+	$(CARGO) bench -p pointsman-bench
 
 bench-check: ## runs each bench once, as a test
-	$(CARGO) bench --workspace -- --test
+	$(CARGO) bench -p pointsman-bench -- --test
 
 gate: ## compares the instructions of a pick with benches/baseline.json
 	$(CARGO) bench -p pointsman-bench --bench instructions -- --gate

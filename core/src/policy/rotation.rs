@@ -20,6 +20,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use super::roulette::scale;
 use super::table::{Table, Weights};
 use crate::rng::GOLDEN;
 
@@ -38,6 +39,7 @@ pub(crate) struct Rotation {
     form: Form,
     /// Positions in the list in the order of turns; empty in the golden form.
     order: Arc<[u32]>,
+    turns: Modulus,
     /// Same for two sets exactly when a ticket means the same turn in both.
     pub(crate) cycle: u64,
     /// Added to tickets of the shared position, so that a changed list goes on where the one before was.
@@ -49,6 +51,30 @@ pub(crate) enum Form {
     Equal,
     Exact,
     Golden,
+}
+
+/// Remainders by a number that stays the same: two multiplications in place of a division (P. Barrett, 1986).
+#[derive(Clone, Copy, Debug)]
+struct Modulus {
+    number: u64,
+    /// ⌊2⁶⁴ / number⌋, or the largest number that fits.
+    inverse: u64,
+}
+
+impl Modulus {
+    fn new(number: u64) -> Self {
+        let inverse = (1_u128 << 64).checked_div(u128::from(number)).unwrap_or(0);
+        Self { number, inverse: u64::try_from(inverse).unwrap_or(u64::MAX) }
+    }
+
+    /// value mod number; any value where the number is 0.
+    #[inline(always)]
+    fn of(self, value: u64) -> u64 {
+        // The quotient is at most one too small.
+        let quotient = scale(value, self.inverse);
+        let rest = value.wrapping_sub(quotient.wrapping_mul(self.number));
+        if rest >= self.number { rest.wrapping_sub(self.number) } else { rest }
+    }
 }
 
 /// What a new set takes over from the one before it.
@@ -72,7 +98,8 @@ impl Rotation {
                 None => (Form::Golden, Arc::default()),
             },
         };
-        let fresh = Self { form, order, cycle, base: 0 };
+        let turns = Modulus::new(order.len() as u64);
+        let fresh = Self { form, order, turns, cycle, base: 0 };
         let Some(before) = before else { return fresh };
         match (before.rotation.form, form) {
             (Form::Golden, Form::Golden) => Self { cycle: before.rotation.cycle, ..fresh },
@@ -107,8 +134,7 @@ impl Rotation {
         if self.form == Form::Golden {
             return self.at_turn(table, ticket);
         }
-        let turn = ticket.wrapping_add(self.base).checked_rem(self.order.len() as u64)?;
-        self.order.get(turn as usize).copied()
+        self.order.get(self.turns.of(ticket.wrapping_add(self.base)) as usize).copied()
     }
 
     /// Who has the turn, by position in the list; `turn` is below [`turns`](Self::turns), or any number in the golden form.
@@ -262,6 +288,13 @@ mod tests {
 
     proptest! {
         #[test]
+        fn remainders_are_remainders(value in any::<u64>(), small in 0_u64..10_000, number in 1_u64..5_000_000) {
+            for value in [value, small, u64::MAX - small, number * small, (number * small).saturating_sub(1)] {
+                prop_assert_eq!(Modulus::new(number).of(value), value % number);
+            }
+        }
+
+        #[test]
         fn every_prefix_is_within_the_bound(turns in proptest::collection::vec(1_u64..60, 2..60)) {
             assert_bound(&turns);
         }
@@ -273,7 +306,7 @@ mod tests {
         ) {
             let members = (0..weights.len() as u32).map(|at| Member { index: at, slot: at }).collect();
             let table = Table::new(members, weights.clone());
-            let rotation = Rotation { form: Form::Golden, order: Arc::default(), cycle: 0, base: 0 };
+            let rotation = Rotation { form: Form::Golden, order: Arc::default(), turns: Modulus::new(0), cycle: 0, base: 0 };
             let sum: f64 = weights.iter().sum();
             let mut counts = vec![0_u32; weights.len()];
             for turn in 1..=20_000_u32 {

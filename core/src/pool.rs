@@ -300,7 +300,7 @@ impl Pool {
     }
 
     /// Values that wait to be freed: snapshots and instances that some pick or picker may still be reading, and those that
-    /// the next update frees.
+    /// the next update frees. A pick that is held, of whatever pool of the process, holds up what was replaced since.
     pub fn retired(&self) -> usize {
         self.core.retired()
     }

@@ -103,7 +103,7 @@ impl Core {
     }
 
     /// Nanoseconds since the pool was made, by the system's coarse monotonic clock: some milliseconds are no matter for
-    /// anything here, and a precise clock would cost as much as the rest of a lease.
+    /// anything here, and a precise clock is a good part of what a lease costs.
     pub(crate) fn now(&self) -> u64 {
         self.made.elapsed().as_nanos()
     }

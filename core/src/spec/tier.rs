@@ -48,10 +48,11 @@ pub struct Tier {
     /// Whether instances that are down or ejected are taken too.
     #[serde(skip_serializing_if = "is_default")]
     pub health: Health,
-    /// The tier is usable only with at least this many instances that can be picked. 0 counts as 1.
+    /// The tier is usable only with at least this many instances that can be picked, counted before exclusions and
+    /// requirements. 0 counts as 1.
     #[serde(skip_serializing_if = "is_one")]
     pub min_available: u32,
-    /// And at least this share of its members, in percent, 0 to 100.
+    /// And at least this share of its members, in percent, 0 to 100, counted in the same way.
     #[serde(skip_serializing_if = "is_default")]
     pub min_available_percent: f64,
     /// What happens when the tier has members for the request and none that can be picked.
@@ -112,7 +113,8 @@ pub enum OnUnavailable {
     /// The next tier is tried.
     #[default]
     Next,
-    /// The search ends: traffic of this tier goes nowhere else.
+    /// The search ends: traffic of this tier goes nowhere else, also when all that could take it are excluded or full. Where
+    /// only the request's requirements are met by nobody, the tier has no members for it and the next one is tried.
     Stop,
 }
 

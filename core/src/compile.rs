@@ -14,7 +14,6 @@ pub(crate) mod tags;
 pub(crate) mod tier;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use groups::Group;
 use roster::Roster;
@@ -24,6 +23,7 @@ use crate::policy::Set;
 use crate::policy::roulette::{BITS, widths};
 use crate::position::{Position, PositionBook};
 use crate::spec::{RouteSpec, SplitBy, Tier};
+use crate::sync::{AtomicU64, Ordering};
 
 /// The most sets of a route: this many, and four for each instance.
 const SETS: usize = 1_024;

@@ -1,0 +1,48 @@
+//! Publish against threads that come and go.
+//!
+//! Would catch: a slot given to a thread that does not find it clear, or to two threads; a new slot that a writer's scan
+//! misses or sees half made; a slot of an ended thread that holds up what was replaced.
+
+use loom::thread;
+
+use super::{check, instance, pick_one, pool_of, replace, route_of};
+
+#[test]
+fn a_thread_takes_over_the_slot_of_one_that_ended() {
+    check(2, || {
+        let (pool, released) = pool_of(instance("a", 1));
+        let route = route_of(&pool);
+        let readers = [(); 2].map(|()| {
+            let route = route.clone();
+            thread::spawn(move || {
+                pick_one(&route);
+            })
+        });
+        readers.into_iter().for_each(|reader| reader.join().expect("the reader is done"));
+        replace(&pool, instance("a", 2));
+        released.settle(pool, route, 2);
+    });
+}
+
+#[test]
+fn a_writer_sees_the_slots_of_threads_that_begin_during_its_update() {
+    check(2, || {
+        let (pool, released) = pool_of(instance("a", 1));
+        let route = route_of(&pool);
+        let reader = {
+            let route = route.clone();
+            thread::spawn(move || {
+                pick_one(&route);
+            })
+        };
+        let writer = {
+            let pool = pool.clone();
+            thread::spawn(move || {
+                replace(&pool, instance("a", 2));
+            })
+        };
+        writer.join().expect("the writer is done");
+        reader.join().expect("the reader is done");
+        released.settle(pool, route, 2);
+    });
+}

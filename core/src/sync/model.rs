@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use loom::sync::atomic as mock;
 
-use super::Ordering;
+use super::{Ordering, global};
 
 /// The environment variable that chooses a mutant: `FILE:LINE:FLAW`, the file as the end of its path.
 const MUTANT: &str = "POINTSMAN_MUTANT";
@@ -71,9 +71,15 @@ fn ordering(place: &Location<'_>, given: Ordering) -> Ordering {
     if flaw_at(place) == Some(Flaw::Relaxed) { Ordering::Relaxed } else { given }
 }
 
+global! {
+    /// What fences change, so that the model tries them in either order: loom's own are no steps to it.
+    static FENCES: mock::AtomicUsize = mock::AtomicUsize::new(0);
+}
+
 /// A full fence.
 #[track_caller]
 pub(crate) fn fence() {
+    FENCES.fetch_add(1, Ordering::Relaxed);
     if flaw_at(Location::caller()) != Some(Flaw::Skipped) {
         mock::fence(Ordering::SeqCst);
     }
@@ -233,7 +239,10 @@ pub(crate) struct Witness {
 
 impl Witness {
     pub(crate) fn new() -> Self {
-        Self { accesses: loom::cell::UnsafeCell::new(()), ended: false.into() }
+        let witness = Self { accesses: loom::cell::UnsafeCell::new(()), ended: false.into() };
+        // loom does not take the making of a cell for an access.
+        witness.accesses.with_mut(|_| ());
+        witness
     }
 
     /// The value is read.

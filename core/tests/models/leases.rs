@@ -99,14 +99,14 @@ fn replaced_under_a_lease(preemptions: usize, update: impl Fn(&Pool) + Copy + Se
 
 #[test]
 fn a_lease_outlives_its_instance() {
-    replaced_under_a_lease(2, |pool| {
+    replaced_under_a_lease(4, |pool| {
         replace(pool, instance("b", 2).max_in_flight(1));
     });
 }
 
 #[test]
 fn a_lease_outlives_a_change_of_its_instance() {
-    replaced_under_a_lease(2, |pool| {
+    replaced_under_a_lease(4, |pool| {
         replace(pool, instance("a", 2).max_in_flight(1));
     });
 }

@@ -28,11 +28,11 @@ use pointsman::{Instance, Policy, Pool, PoolOptions, Request, Route, RouteSpec, 
 /// A request without constraints.
 const PLAIN: Request<'static> = Request::new();
 
-/// Runs the model in every way there is with so many preemptions.
+/// Runs the model in every way there is with so many preemptions, or with `LOOM_MAX_PREEMPTIONS`.
 fn check(preemptions: usize, model: impl Fn() + Send + Sync + 'static) {
     let executions = Arc::new(AtomicUsize::new(0));
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
     builder.max_branches = 10_000;
     let counted = executions.clone();
     builder.check(move || {
@@ -87,10 +87,13 @@ impl Released {
         self.0.lock().expect("no panic").contains(&user_data)
     }
 
-    /// With nobody reading any more: what was replaced is freed by the next update, and all the rest with the pool.
+    /// With nobody reading any more but who began after the last update: what was replaced is freed by the next, and all
+    /// the rest with the pool.
     fn settle(&self, pool: Pool, route: Route, last: u64) {
+        let pick = route.pick(&PLAIN);
         pool.tick();
         assert_eq!(pool.retired(), 0, "something waits for nobody");
+        drop(pick);
         assert!(!self.has(last), "told of an instance in the list");
         drop((pool, route));
         let mut told = self.0.lock().expect("no panic").clone();

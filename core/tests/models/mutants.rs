@@ -42,8 +42,9 @@ const HELD: &str = "pickers::what_two_threads_let_go_of_at_once_is_freed_once";
 const LEASES: &str = "leases::leases_of_two_threads_are_counted_each";
 const LIMIT: &str = "leases::a_limit_of_one_admits_one_of_two_threads_at_a_time";
 const ROUTE: &str = "routes::a_route_made_during_an_update_picks_and_leaves_nothing_behind";
-const BEGIN: &str = "threads::a_writer_sees_the_slots_of_threads_that_begin_during_its_update";
+const BEGIN: &str = "threads::two_threads_that_begin_at_once_have_a_slot_each";
 const REUSE: &str = "threads::a_thread_takes_over_the_slot_of_one_that_ended";
+const FREE: &str = "threads::a_slot_that_is_free_goes_to_one_of_two_threads";
 const LEASED: &str = "leases::a_lease_outlives_its_instance";
 
 #[rustfmt::skip]
@@ -52,7 +53,6 @@ const MUTANTS: &[Mutant] = &[
     mutant("src/publish.rs", "let node = self.current.load(Ordering::SeqCst);", "relaxed", PICK),
     Mutant { nth: 1, ..mutant("src/publish.rs", "let node = self.current.load(Ordering::SeqCst);", "relaxed", PICKER) },
     mutant("src/publish.rs", "self.current.swap(next.into_raw(), Ordering::SeqCst)", "relaxed", PICK),
-    mutant("publish/slots.rs", "slot.announce(EPOCH.load(Ordering::Acquire));", "relaxed", PICK),
     mutant("publish/slots.rs", "EPOCH.fetch_add(1, Ordering::SeqCst)", "relaxed", PICK),
     mutant("publish/slots.rs", "EPOCH.fetch_add(1, Ordering::SeqCst)", "skipped", PICK),
     mutant("publish/slots.rs", "self.epoch.store(epoch, Ordering::Release);", "relaxed", PICK),
@@ -65,7 +65,7 @@ const MUTANTS: &[Mutant] = &[
 
     // Threads: a slot has one owner at a time, and no slot is missed.
     mutant("publish/slots.rs", "slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)", "relaxed", REUSE),
-    mutant("publish/slots.rs", "slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)", "split", REUSE),
+    mutant("publish/slots.rs", "slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)", "split", FREE),
     mutant("publish/slots.rs", "self.taken.store(false, Ordering::Release);", "relaxed", REUSE),
     mutant("publish/slots.rs", "SLOTS.compare_exchange(head, slot, Ordering::AcqRel, Ordering::Relaxed)", "relaxed", BEGIN),
     mutant("publish/slots.rs", "SLOTS.compare_exchange(head, slot, Ordering::AcqRel, Ordering::Relaxed)", "split", BEGIN),
@@ -77,7 +77,7 @@ const MUTANTS: &[Mutant] = &[
     mutant("publish/hold.rs", "self.head.compare_exchange_weak(head, header.as_ptr(), Ordering::Release, Ordering::Relaxed)", "split", HELD),
     mutant("publish/hold.rs", "header.count.fetch_sub(1, Ordering::AcqRel)", "relaxed", HELD),
     mutant("publish/hold.rs", "header.count.fetch_sub(1, Ordering::AcqRel)", "split", HELD),
-    mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "split", PICKER),
+    mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "split", LEASES),
     mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "skipped", PICKER),
 
     // Leases: each is counted, and given back, once.

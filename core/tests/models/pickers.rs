@@ -10,7 +10,7 @@ use super::{PLAIN, check, instance, pool_of, replace, route_of};
 
 #[test]
 fn a_picker_keeps_its_list_and_hands_it_over_when_it_takes_up_the_next() {
-    check(2, || {
+    check(4, || {
         let (pool, released) = pool_of(instance("a", 1));
         let route = route_of(&pool);
         let reader = {
@@ -33,7 +33,7 @@ fn a_picker_keeps_its_list_and_hands_it_over_when_it_takes_up_the_next() {
 
 #[test]
 fn what_two_threads_let_go_of_at_once_is_freed_once() {
-    check(2, || {
+    check(4, || {
         let (pool, released) = pool_of(instance("a", 1));
         let route = route_of(&pool);
         let first = route.pick(&PLAIN).expect("an instance").to_owned();

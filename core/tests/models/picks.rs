@@ -13,7 +13,7 @@ use super::{check, instance, pick_one, pool_of, replace, route_of};
 
 #[test]
 fn a_pick_sees_one_whole_list_and_an_update_frees_it_after_the_last_reader() {
-    check(2, || {
+    check(4, || {
         let (pool, released) = pool_of(instance("a", 1));
         let route = route_of(&pool);
         let reader = {
@@ -31,7 +31,7 @@ fn a_pick_sees_one_whole_list_and_an_update_frees_it_after_the_last_reader() {
 
 #[test]
 fn a_pick_that_begins_after_an_update_returned_sees_its_list() {
-    check(2, || {
+    check(4, || {
         let (pool, released) = pool_of(instance("a", 1));
         let route = route_of(&pool);
         // Relaxed: what the update published must be seen by itself, without the help of an ordering of the caller's.

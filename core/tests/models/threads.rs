@@ -24,25 +24,32 @@ fn a_thread_takes_over_the_slot_of_one_that_ended() {
     });
 }
 
-#[test]
-fn a_writer_sees_the_slots_of_threads_that_begin_during_its_update() {
-    check(2, || {
+/// Two threads begin at once, and one of them updates. So many others were there before and left their slots.
+fn two_begin(preemptions: usize, before: usize) {
+    check(preemptions, move || {
         let (pool, released) = pool_of(instance("a", 1));
         let route = route_of(&pool);
-        let reader = {
+        let reader = || {
             let route = route.clone();
             thread::spawn(move || {
                 pick_one(&route);
             })
         };
-        let writer = {
-            let pool = pool.clone();
-            thread::spawn(move || {
-                replace(&pool, instance("a", 2));
-            })
-        };
-        writer.join().expect("the writer is done");
+        (0..before).for_each(|_| reader().join().expect("the reader is done"));
+        let reader = reader();
+        pick_one(&route);
+        replace(&pool, instance("a", 2));
         reader.join().expect("the reader is done");
         released.settle(pool, route, 2);
     });
+}
+
+#[test]
+fn two_threads_that_begin_at_once_have_a_slot_each() {
+    two_begin(4, 0);
+}
+
+#[test]
+fn a_slot_that_is_free_goes_to_one_of_two_threads() {
+    two_begin(3, 1);
 }

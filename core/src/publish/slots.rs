@@ -118,15 +118,11 @@ impl Slot {
     /// `membarrier(2)`, and takes sequentially consistent accesses for acquire and release.
     #[inline]
     fn announce(&self, epoch: u64) {
-        #[cfg(loom)]
-        {
-            self.epoch.store(epoch, Ordering::Release);
-            crate::sync::model::fence();
-        }
-        #[cfg(not(loom))]
-        if fork::barrier_by_writers() {
+        if cfg!(loom) || fork::barrier_by_writers() {
             // Release pairs with `oldest_pinned`, as in `Pin::drop`.
             self.epoch.store(epoch, Ordering::Release);
+            #[cfg(loom)]
+            crate::sync::model::fence();
             std::sync::atomic::compiler_fence(Ordering::SeqCst);
         } else {
             self.epoch.swap(epoch, Ordering::SeqCst);

@@ -66,9 +66,14 @@ fn flaw_at(place: &Location<'_>) -> Option<Flaw> {
     (mutant.line == place.line() && place.file().ends_with(&mutant.file)).then_some(mutant.flaw)
 }
 
-/// The ordering that the operation at this place has in the model.
-fn ordering(place: &Location<'_>, given: Ordering) -> Ordering {
-    if flaw_at(place) == Some(Flaw::Relaxed) { Ordering::Relaxed } else { given }
+/// The ordering that the operation at this place has in the model. Sequentially consistent accesses acquire and release: loom
+/// would let them order more than that among themselves, and less than they do. What must be in one order has fences.
+fn ordering(place: &Location<'_>, given: Ordering, without: Ordering) -> Ordering {
+    match given {
+        _ if flaw_at(place) == Some(Flaw::Relaxed) => Ordering::Relaxed,
+        Ordering::SeqCst => without,
+        _ => given,
+    }
 }
 
 global! {
@@ -97,14 +102,14 @@ macro_rules! atomic {
 
             #[track_caller]
             pub(crate) fn load(&self, order: Ordering) -> $value {
-                self.0.load(ordering(Location::caller(), order))
+                self.0.load(ordering(Location::caller(), order, Ordering::Acquire))
             }
 
             #[track_caller]
             pub(crate) fn store(&self, value: $value, order: Ordering) {
                 let place = Location::caller();
                 if flaw_at(place) != Some(Flaw::Skipped) {
-                    self.0.store(value, ordering(place, order));
+                    self.0.store(value, ordering(place, order, Ordering::Release));
                 }
             }
 
@@ -118,7 +123,7 @@ macro_rules! atomic {
                         self.0.store(value, Ordering::SeqCst);
                         old
                     }
-                    _ => self.0.swap(value, ordering(place, order)),
+                    _ => self.0.swap(value, ordering(place, order, Ordering::AcqRel)),
                 }
             }
 
@@ -139,7 +144,7 @@ macro_rules! atomic {
                     self.0.store(new, Ordering::SeqCst);
                     return Ok(old);
                 }
-                self.0.compare_exchange(current, new, ordering(place, success), failure)
+                self.0.compare_exchange(current, new, ordering(place, success, Ordering::AcqRel), failure)
             }
 
             #[track_caller]
@@ -172,7 +177,7 @@ macro_rules! number {
                         self.0.store(change(old, value), Ordering::SeqCst);
                         old
                     }
-                    _ => self.0.$method(value, ordering(place, order)),
+                    _ => self.0.$method(value, ordering(place, order, Ordering::AcqRel)),
                 }
             })+
 

@@ -13,7 +13,7 @@ pub(crate) mod slow_start;
 
 use std::time::Duration;
 
-pub(crate) use arena::Arena;
+pub(crate) use arena::{Arena, CHUNKS};
 use ejection::Failures;
 use latency::Latency;
 pub(crate) use load::InFlight;

@@ -95,12 +95,8 @@ fn select_quickly(
     if !(request.require.is_empty() && few && request.prefer.is_none() && drawn.is_empty()) {
         return None;
     }
-    let mut indices = ArrayVec::<u32, FEW>::new();
-    for index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
-        if let Err(at) = indices.binary_search(&index) {
-            indices.insert(at, index);
-        }
-    }
+    let mut room = [0; FEW];
+    let indices = excluded(request, snapshot, &mut room);
     for (number, tier) in branch.tiers.iter().enumerate() {
         let group = match tier.find(request) {
             Found::Group(group) => group,
@@ -117,14 +113,15 @@ fn select_quickly(
             return None;
         }
         let set = &group.set;
-        let mut skips = ArrayVec::<u32, FEW>::new();
+        let (mut ranks, mut count) = ([0; FEW], 0);
         for rank in indices.iter().filter_map(|index| set.table.rank_of(*index)) {
-            skips.push(rank as u32);
+            ranks[count] = rank as u32;
+            count += 1;
         }
-        if skips.len() == set.table.len() {
+        if count == set.table.len() {
             return None;
         }
-        let eligible = Eligible { skips: &skips, filter: None };
+        let eligible = Eligible { skips: &ranks[..count], filter: None };
         let index = set.pick(&eligible, request.key, live, group.position.as_deref(), hand)?;
         let keyless = group.set.hashes() && request.key.is_none();
         return Some(Picked { index, tier: number as u16, branch: 0, relaxed: false, keyless });
@@ -134,6 +131,26 @@ fn select_quickly(
 
 /// Exclusions that are dealt with on the way.
 const FEW: usize = 8;
+
+/// Where those that the request excludes stand in the list: rising, each once.
+#[inline(always)]
+fn excluded<'a>(request: &Request<'_>, snapshot: &Snapshot, room: &'a mut [u32; FEW]) -> &'a [u32] {
+    let mut count = 0;
+    for id in request.exclude.iter().take(FEW) {
+        let Some(index) = snapshot.roster.index_of(id) else { continue };
+        if room[..count].contains(&index) {
+            continue;
+        }
+        let mut at = count;
+        while at > 0 && room[at - 1] > index {
+            room[at] = room[at - 1];
+            at -= 1;
+        }
+        room[at] = index;
+        count += 1;
+    }
+    &room[..count]
+}
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {

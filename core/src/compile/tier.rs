@@ -244,6 +244,11 @@ impl CompiledTier {
         self.stop && members > 0
     }
 
+    /// The groups of combinations in the order of their values; none where they are many.
+    pub(super) fn few(&self) -> &[Arc<Group>] {
+        &self.few
+    }
+
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
         let plain = (!Arc::ptr_eq(&self.plain, &self.whole)).then_some(&self.plain);
         [&self.whole].into_iter().chain(plain).chain(&self.groups).map(|group| &**group)

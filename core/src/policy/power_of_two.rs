@@ -12,19 +12,17 @@ use crate::live::Live;
 use crate::rng::Draw;
 use crate::spec::{Load, PowerOfTwo};
 
+/// Members up to which the first would often be drawn twice.
+const SMALL: usize = 16;
+
 /// The less loaded of two candidates out of the whole set: the usual case, without anything that more choices or exclusions
 /// need. The same draws and the same answer as [`pick`].
 #[inline]
-pub(crate) fn pick_of_two(
-    options: &PowerOfTwo,
-    table: &Table,
-    live: &Live,
-    draw: &mut impl Draw,
-) -> Option<usize> {
+pub(crate) fn pick_of_two(load: Load, table: &Table, live: &Live, draw: &mut impl Draw) -> Option<usize> {
     let first = table.draw(draw.draw());
-    let Some(second) = table.draw_other(draw.draw(), first) else { return Some(first) };
+    let Some(second) = another(table, first, draw) else { return Some(first) };
     let (one, other) = (table.member(first)?.slot, table.member(second)?.slot);
-    let second_wins = match options.load {
+    let second_wins = match load {
         // in flight / weight compared without dividing; weights are positive.
         Load::InFlight => {
             let counts = (f64::from(live.in_flight(one)), f64::from(live.in_flight(other)));
@@ -39,7 +37,23 @@ pub(crate) fn pick_of_two(
     Some(if second_wins { second } else { first })
 }
 
-/// The less loaded of the candidates. O(choices), as many random numbers.
+/// By weight among all but `first`; `None` where there is no other. In a large set drawn from all, so that it need not wait
+/// for the first, and once more among the others where it is the first again: what is refused leaves the proportions of the
+/// others as they are.
+#[inline]
+fn another(table: &Table, first: usize, draw: &mut impl Draw) -> Option<usize> {
+    let draw_again = draw.draw();
+    if table.len() > SMALL {
+        let second = table.draw(draw_again);
+        if second != first {
+            return Some(second);
+        }
+        return table.draw_other(draw.draw(), first);
+    }
+    table.draw_other(draw_again, first)
+}
+
+/// The less loaded of the candidates. O(choices), as many random numbers and seldom one more.
 pub(crate) fn pick(
     options: &PowerOfTwo,
     table: &Table,
@@ -48,7 +62,7 @@ pub(crate) fn pick(
     draw: &mut impl Draw,
 ) -> Option<usize> {
     if options.choices == 2 && eligible.is_all() && table.len() > 1 {
-        return pick_of_two(options, table, live, draw);
+        return pick_of_two(options.load, table, live, draw);
     }
     let drawn = candidates::draw(table, eligible, options.choices as usize, draw);
     let now = live.now();

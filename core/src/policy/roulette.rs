@@ -151,6 +151,12 @@ impl Circle {
         self.last(rank).wrapping_sub(self.first(rank)).wrapping_add(1)
     }
 
+    /// The last points of consecutive members.
+    #[inline]
+    pub(crate) fn lasts(&self, ranks: std::ops::Range<usize>) -> &[u64] {
+        self.lasts.get(ranks).unwrap_or(&[])
+    }
+
     /// Out of range counts as the end of the circle.
     #[inline]
     fn last(&self, rank: usize) -> u64 {

@@ -4,6 +4,8 @@
 //! left and steps over the sorted intervals. One draw and no refusal, so the answer has exactly the distribution of the
 //! weights among those that are left.
 
+use std::ops::Range;
+
 use super::roulette::{BITS, Circle, compensated_sum, scale, widths};
 
 /// A member of a set: where its instance stands in the list, and where its live state lies.
@@ -108,6 +110,23 @@ impl Table {
         self.members.binary_search_by_key(&index, |member| member.index).ok()
     }
 
+    /// The same for positions that rise from call to call: `from` is where the last call came to, at first 0. O(log of the
+    /// way between them).
+    #[inline]
+    pub(crate) fn rank_onwards(&self, index: u32, from: &mut usize) -> Option<usize> {
+        if self.run.is_some() {
+            return self.rank_of(index);
+        }
+        let rest = self.members.get(*from..)?;
+        let mut reach = 1;
+        while rest.get(reach - 1).is_some_and(|member| member.index < index) {
+            reach *= 2;
+        }
+        let near = rest.get(reach / 2..reach.min(rest.len())).unwrap_or(&[]);
+        *from += reach / 2 + near.partition_point(|member| member.index < index);
+        self.members.get(*from).is_some_and(|member| member.index == index).then_some(*from)
+    }
+
     #[inline]
     pub(crate) fn weight(&self, rank: usize) -> f64 {
         match &self.weights {
@@ -129,6 +148,21 @@ impl Table {
             Weights::Equal(_) => 1,
             Weights::Each { circle, .. } => circle.width(rank),
         }
+    }
+
+    /// The lengths of consecutive members.
+    #[inline(always)]
+    pub(crate) fn widths(&self, ranks: Range<usize>) -> impl Iterator<Item = u64> {
+        let (mut first, lasts) = match &self.weights {
+            Weights::Equal(_) => (0, &[][..]),
+            Weights::Each { circle, .. } => (circle.first(ranks.start), circle.lasts(ranks.clone())),
+        };
+        ranks.enumerate().map(move |(at, _)| {
+            let Some(last) = lasts.get(at) else { return 1 };
+            let width = last.wrapping_sub(first).wrapping_add(1);
+            first = last.wrapping_add(1);
+            width
+        })
     }
 
     /// The member that a draw falls on, by weight. The set must not be empty. O(1) expected.
@@ -166,6 +200,28 @@ impl Table {
 
     /// The member that a draw falls on, by weight among those not skipped; `None` where none is left. `skips` are ranks,
     /// rising, each once. O(number of skips).
+    #[inline]
+    pub(crate) fn draw_skipping(&self, draw: u64, skips: &[u32]) -> Option<usize> {
+        if skips.len() >= self.len() {
+            return None;
+        }
+        let Weights::Each { circle, .. } = &self.weights else {
+            let rank = scale(draw, (self.len() - skips.len()) as u64) as usize;
+            return Some(skips.iter().fold(rank, |rank, skip| rank + usize::from(rank >= *skip as usize)));
+        };
+        let mut skipped = 0;
+        for skip in skips {
+            skipped += circle.width(*skip as usize);
+        }
+        let mut point = if skipped == 0 { draw } else { scale(draw, 0_u64.wrapping_sub(skipped)) };
+        for skip in skips {
+            let (first, width) = (circle.first(*skip as usize), circle.width(*skip as usize));
+            point += if point >= first { width } else { 0 };
+        }
+        Some(circle.find(point))
+    }
+
+    /// The same for ranks that an iterator gives.
     pub(crate) fn draw_left(&self, draw: u64, skips: impl Iterator<Item = usize> + Clone) -> Option<usize> {
         if skips.clone().count() >= self.len() {
             return None;
@@ -240,7 +296,10 @@ mod tests {
             let mut counts = vec![0_u32; weights.len()];
             let draws = 1_u64 << 14;
             for draw in 0..draws {
-                match table.draw_left(draw << 50, skips.iter().copied()) {
+                let drawn = table.draw_left(draw << 50, skips.iter().copied());
+                let ranks: Vec<u32> = skips.iter().map(|rank| *rank as u32).collect();
+                prop_assert_eq!(drawn, table.draw_skipping(draw << 50, &ranks));
+                match drawn {
                     Some(rank) => counts[rank] += 1,
                     None => prop_assert_eq!(left, 0),
                 }
@@ -257,6 +316,12 @@ mod tests {
             for index in 0..2 * n as u32 {
                 prop_assert_eq!(table.rank_of(index), (index % 2 == 0).then_some(index as usize / 2));
                 prop_assert_eq!(table.rank_from(index), index.div_ceil(2) as usize);
+            }
+            for step in 1..9 {
+                let mut from = 0;
+                for index in (0..2 * n as u32 + 9).step_by(step) {
+                    prop_assert_eq!(table.rank_onwards(index, &mut from), table.rank_of(index));
+                }
             }
         }
     }

@@ -130,6 +130,7 @@ impl Rotation {
 
     /// Who has the turn of a ticket of the shared position, by position in the list; `None` where the set is empty.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn at_ticket(&self, table: &Table, ticket: u64) -> Option<u32> {
         if self.form == Form::Golden {
             return self.at_turn(table, ticket);
@@ -139,6 +140,7 @@ impl Rotation {
 
     /// Who has the turn, by position in the list; `turn` is below [`turns`](Self::turns), or any number in the golden form.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn at_turn(&self, table: &Table, turn: u64) -> Option<u32> {
         if self.form == Form::Golden {
             return table.index(table.draw(turn.wrapping_mul(GOLDEN)));

@@ -76,12 +76,14 @@ impl Table {
     }
 
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn member(&self, rank: usize) -> Option<Member> {
         self.members.get(rank).copied()
     }
 
     /// Where the member stands in the list. Without looking at it, if it can.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn index(&self, rank: usize) -> Option<u32> {
         match self.run {
             Some(first) => Some(first + rank as u32),
@@ -100,6 +102,7 @@ impl Table {
 
     /// The rank of the instance at `index` of the list. O(log n); O(1) where the set has no gap.
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn rank_of(&self, index: u32) -> Option<usize> {
         if let Some(first) = self.run {
             let rank = index.checked_sub(first)? as usize;
@@ -109,6 +112,7 @@ impl Table {
     }
 
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn weight(&self, rank: usize) -> f64 {
         match &self.weights {
             Weights::Equal(weight) => *weight,
@@ -124,6 +128,7 @@ impl Table {
 
     /// The length that a member takes of what draws are scaled to.
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn width(&self, rank: usize) -> u64 {
         match &self.weights {
             Weights::Equal(_) => 1,
@@ -133,6 +138,7 @@ impl Table {
 
     /// The member that a draw falls on, by weight. The set must not be empty. O(1) expected.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn draw(&self, draw: u64) -> usize {
         match &self.weights {
             Weights::Equal(_) => scale(draw, self.members.len() as u64) as usize,
@@ -147,6 +153,7 @@ impl Table {
 
     /// The member that a draw falls on, by weight among all but one; `None` where there is no other.
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn draw_other(&self, draw: u64, skip: usize) -> Option<usize> {
         if self.len() < 2 {
             return None;
@@ -166,6 +173,7 @@ impl Table {
 
     /// The member that a draw falls on, by weight among those not skipped; `None` where none is left. `skips` are ranks,
     /// rising, each once. O(number of skips).
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn draw_left(&self, draw: u64, skips: impl Iterator<Item = usize> + Clone) -> Option<usize> {
         if skips.clone().count() >= self.len() {
             return None;

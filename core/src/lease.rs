@@ -56,7 +56,10 @@ impl Lease {
                 }
                 _ => refused,
             })?;
-            let entry = &snapshot.roster.list[picked.index()];
+            let Some(entry) = snapshot.roster.list.get(picked.index()) else {
+                let (tier, branch) = (picked.tier, picked.branch);
+                return Err(NoInstance { reason: Reason::Empty, tier, branch });
+            };
             if core.live.acquire(entry.slot.number(), entry.instance.max_in_flight) {
                 return Ok(Self {
                     entry: entry.clone(),

@@ -98,7 +98,8 @@ fn select_quickly(
     let mut indices = ArrayVec::<u32, FEW>::new();
     for index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
         if let Err(at) = indices.binary_search(&index) {
-            indices.insert(at, index);
+            // There is room for all.
+            let _ = indices.try_insert(at, index);
         }
     }
     for (number, tier) in branch.tiers.iter().enumerate() {
@@ -119,7 +120,7 @@ fn select_quickly(
         let set = &group.set;
         let mut skips = ArrayVec::<u32, FEW>::new();
         for rank in indices.iter().filter_map(|index| set.table.rank_of(*index)) {
-            skips.push(rank as u32);
+            let _ = skips.try_push(rank as u32);
         }
         if skips.len() == set.table.len() {
             return None;

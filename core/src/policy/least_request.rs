@@ -61,7 +61,7 @@ fn pick_of_run(inverse: &[f64], begin: u32, live: &Live, draw: &mut impl Draw) -
     let mut lowest = Lowest::new();
     let mut rank = 0;
     while let Some(run) = run_of(inverse, begin, live, rank) {
-        for (in_flight, inverse) in run.iter().zip(&inverse[rank..]) {
+        for (in_flight, inverse) in run.iter().zip(inverse.get(rank..).unwrap_or(&[])) {
             lowest.look(rank, counting.count(in_flight) * inverse, *inverse);
             rank += 1;
         }
@@ -69,7 +69,7 @@ fn pick_of_run(inverse: &[f64], begin: u32, live: &Live, draw: &mut impl Draw) -
     let mut choice = lowest.choose(draw.draw())?;
     rank = 0;
     while let Some(run) = run_of(inverse, begin, live, rank) {
-        for (in_flight, inverse) in run.iter().zip(&inverse[rank..]) {
+        for (in_flight, inverse) in run.iter().zip(inverse.get(rank..).unwrap_or(&[])) {
             if choice.look(rank, counting.count(in_flight) * inverse, *inverse) {
                 return Some(choice.found);
             }

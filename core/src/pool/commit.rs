@@ -303,6 +303,7 @@ impl Record {
 }
 
 #[cfg(test)]
+#[allow(dead_code, reason = "it serves other tests too")]
 #[path = "../../tests/common/matrix.rs"]
 mod matrix;
 

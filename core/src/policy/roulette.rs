@@ -130,7 +130,9 @@ impl Circle {
     }
 
     /// Binary search within the bucket.
-    #[inline(never)]
+    // Out of the way of `find`, unless the linker is to see that neither panics.
+    #[cfg_attr(not(feature = "__no-panic"), inline(never))]
+    #[cfg_attr(feature = "__no-panic", inline(always))]
     #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     fn search(&self, point: u64, number: usize) -> usize {
         let rank_at =

@@ -277,4 +277,86 @@ mod tests {
         let mut rng = PickerRng::from_seed(1);
         assert!((0..100_000).all(|_| table.draw(rng.draw()) == 0));
     }
+
+    /// Members whose list positions have gaps, or none.
+    fn both_forms(weights: &[f64]) -> [Table; 2] {
+        let member = |gap: u32| move |at: u32| Member { index: 7 + at * gap, slot: 3 + at * gap };
+        [1, 2].map(|gap| Table::new((0..weights.len() as u32).map(member(gap)).collect(), weights.to_vec()))
+    }
+
+    #[test]
+    fn a_rank_and_a_list_position_name_each_other_with_gaps_and_without() {
+        for weights in [&[1.0, 1.0, 1.0][..], &[1.0, 2.0, 4.0], &[5.0]] {
+            for table in both_forms(weights) {
+                for (rank, member) in table.members().enumerate() {
+                    assert_eq!(table.member(rank), Some(member));
+                    assert_eq!(table.index(rank), Some(member.index));
+                    assert_eq!(table.rank_of(member.index), Some(rank));
+                    assert_eq!(table.weight(rank), weights[rank]);
+                }
+                let end = table.members().last().map_or(0, |member| member.index + 1);
+                assert_eq!([6, end, end + 1].map(|index| table.rank_of(index)), [None; 3]);
+                assert_eq!(table.member(weights.len()), None);
+            }
+        }
+        let [gapless, gaps] = both_forms(&[1.0, 2.0, 4.0]);
+        assert_eq!((gapless.slot_run(), gaps.slot_run()), (Some(3), None));
+        assert_eq!(gaps.index(3), None);
+    }
+
+    #[test]
+    fn widths_are_one_each_or_cover_the_circle_and_the_mean_weight_is_the_mean() {
+        let [equal, _] = both_forms(&[2.0, 2.0, 2.0, 2.0]);
+        assert_eq!((0..4).map(|rank| equal.width(rank)).collect::<Vec<_>>(), [1; 4]);
+        assert!(matches!(equal.weights(), Weights::Equal(2.0)));
+        let [each, _] = both_forms(&[1.0, 3.0]);
+        assert_eq!((each.width(0), each.width(1)), (1 << 62, 3 << 62));
+        assert_eq!((equal.mean_weight(), each.mean_weight()), (2.0, 2.0));
+        assert_eq!(table(&[f64::MAX, f64::MAX]).mean_weight(), f64::MAX);
+        assert_eq!(each.weight(2), 0.0, "nobody's");
+    }
+
+    #[test]
+    fn the_others_are_drawn_by_weight_and_the_skipped_one_never() {
+        let draws = 1_u64 << 12;
+        for weights in [&[1.0, 1.0, 1.0, 1.0][..], &[1.0, 2.0, 5.0, 8.0]] {
+            let table = table(weights);
+            for skip in 0..weights.len() {
+                let mut counts = vec![0_u64; weights.len()];
+                (0..draws).for_each(|draw| {
+                    counts[table.draw_other(draw << 52, skip).expect("there are others")] += 1;
+                });
+                let left: f64 = weights.iter().sum::<f64>() - weights[skip];
+                for (rank, count) in counts.iter().enumerate() {
+                    let ideal = if rank == skip { 0.0 } else { weights[rank] / left * draws as f64 };
+                    assert!((*count as f64 - ideal).abs() <= 1.0, "{weights:?} without {skip}: {counts:?}");
+                    assert!(rank != skip || *count == 0);
+                }
+            }
+        }
+        assert_eq!(table(&[1.0]).draw_other(0, 0), None);
+        assert_eq!(table(&[]).draw_other(0, 0), None);
+    }
+
+    #[test]
+    fn a_table_is_the_one_that_its_members_and_weights_would_build() {
+        let members = || (0..3).map(|at| Member { index: at, slot: at }).collect::<Vec<_>>();
+        let (equal, each) = (Table::new(members(), vec![2.0; 3]), Table::new(members(), vec![1.0, 2.0, 3.0]));
+        assert!(equal.is(&members(), &[2.0; 3]) && each.is(&members(), &[1.0, 2.0, 3.0]));
+        assert!(!equal.is(&members(), &[2.0, 2.0, 3.0]) && !equal.is(&members(), &[1.0; 3]));
+        assert!(!each.is(&members(), &[1.0, 2.0, 4.0]) && !each.is(&members(), &[2.0; 3]));
+        let mut moved = members();
+        moved[1].slot = 9;
+        assert!(!equal.is(&moved, &[2.0; 3]) && !each.is(&moved, &[1.0, 2.0, 3.0]));
+        assert!(!equal.is(&members()[..2], &[2.0; 2]));
+    }
+
+    #[test]
+    fn bytes_are_those_of_members_weights_and_circle() {
+        let members = 3 * size_of::<Member>();
+        assert_eq!(table(&[1.0; 3]).heap_bytes(), members);
+        let Weights::Each { circle, .. } = &table(&[1.0, 2.0, 3.0]).weights else { panic!("they differ") };
+        assert!(circle.heap_bytes() >= 3 * 8 + 48 * 8);
+        assert_eq!(table(&[1.0, 2.0, 3.0]).heap_bytes(), members + 3 * 8 + circle.heap_bytes());
+    }
 }

@@ -3,12 +3,13 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install
+.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install \
+	no-panic panics hack msrv deny coverage coverage-note mutants latency
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-test: setup lint doc check bench-check gate c python ## everything that must hold before a change goes in
+test: setup lint doc hack msrv check bench-check gate no-panic panics c python ## everything that must hold before a change goes in
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
@@ -31,6 +32,30 @@ bench-check: ## runs each bench once, as a test
 
 gate: ## compares the instructions of a pick with benches/baseline.json
 	$(CARGO) bench -p pointsman-bench --bench instructions -- --gate
+
+no-panic: ## links the table look-ups only if none can panic, and sees that one that can does not link
+	scripts/no-panic
+
+panics: ## compares what the emitted code of a pick can reach with core/tests/panics.txt
+	scripts/panics
+
+latency: ## measures single picks beside 1,000 updates a second
+	$(CARGO) bench -p pointsman-bench --bench latency
+
+hack: ## checks every combination of features of every crate
+	PATH="$$(scripts/tool cargo-hack):$$PATH" && $(CARGO) hack check --workspace --feature-powerset --exclude-features pingora
+
+msrv: ## checks with the oldest supported Rust
+	scripts/msrv
+
+deny: ## licences, duplicates, sources and, where the database is reachable, advisories
+	scripts/deny
+
+coverage: ## lines of core/ that tests run; fails below 95 %
+	scripts/coverage
+
+mutants: ## changes the code in many small ways, each of which a test must notice; takes hours
+	scripts/mutants
 
 report: ## measures, and writes report.html; takes minutes
 	$(CARGO) run --release -p pointsman-bench -- report -o report.html

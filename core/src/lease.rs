@@ -58,7 +58,10 @@ impl Lease {
                 }
                 _ => refused,
             })?;
-            let entry = &snapshot.roster.list[picked.index()];
+            let Some(entry) = snapshot.roster.list.get(picked.index()) else {
+                let (tier, branch) = (picked.tier, picked.branch);
+                return Err(NoInstance { reason: Reason::Empty, tier, branch });
+            };
             let slot = snapshot.roster.slot(picked.index);
             if core.live.acquire(slot, entry.instance.max_in_flight) {
                 return Ok(Self {

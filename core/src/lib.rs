@@ -22,6 +22,10 @@
 
 #![deny(unsafe_code)]
 
+// Unit tests share lists and requests with the tests of the public interface.
+#[cfg(test)]
+extern crate self as pointsman;
+
 mod compile;
 mod counters;
 mod error;

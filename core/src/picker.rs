@@ -192,7 +192,7 @@ impl Picker {
         let outcome = self.route.shared().choose_distinct(&self.snapshot, request, out, &mut self.hand);
         self.enter_lane();
         let count = outcome?;
-        Ok(Picks::new(Guarded::held(&*self.snapshot), &out[..count]))
+        Ok(Picks::new(Guarded::held(&*self.snapshot), out.get(..count).unwrap_or(&[])))
     }
 
     /// Takes up the list in force, and lets go of the one it held.

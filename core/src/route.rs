@@ -283,7 +283,7 @@ impl Route {
     ) -> Result<Picks<'a>, NoInstance> {
         let snapshot = self.shared.core.published.load();
         let count = self.shared.choose_distinct(&snapshot, request, out, &mut self.shared.hand())?;
-        Ok(Picks::new(snapshot, &out[..count]))
+        Ok(Picks::new(snapshot, out.get(..count).unwrap_or(&[])))
     }
 
     /// A hand for one thread: its own generator and rotation cursors, from a seed that nobody else has.

@@ -95,8 +95,7 @@ fn select_quickly(
     if !(request.require.is_empty() && few && request.prefer.is_none() && drawn.is_empty()) {
         return None;
     }
-    let mut room = [0; FEW];
-    let indices = excluded(request, snapshot, &mut room);
+    let indices = excluded(request, snapshot);
     for (number, tier) in branch.tiers.iter().enumerate() {
         let group = match tier.find(request) {
             Found::Group(group) => group,
@@ -113,15 +112,18 @@ fn select_quickly(
             return None;
         }
         let set = &group.set;
-        let (mut ranks, mut count) = ([0; FEW], 0);
-        for rank in indices.iter().filter_map(|index| set.table.rank_of(*index)) {
-            ranks[count] = rank as u32;
-            count += 1;
+        let mut skips = ArrayVec::<u32, FEW>::new();
+        for rank in indices
+            .iter()
+            .take_while(|index| **index != NOWHERE)
+            .filter_map(|index| set.table.rank_of(*index))
+        {
+            let _ = skips.try_push(rank as u32);
         }
-        if count == set.table.len() {
+        if skips.len() == set.table.len() {
             return None;
         }
-        let eligible = Eligible { skips: &ranks[..count], filter: None };
+        let eligible = Eligible { skips: &skips, filter: None };
         let index = set.pick(&eligible, request.key, live, group.position.as_deref(), hand)?;
         let keyless = group.set.hashes() && request.key.is_none();
         return Some(Picked { index, tier: number as u16, branch: 0, relaxed: false, keyless });
@@ -132,25 +134,24 @@ fn select_quickly(
 /// Exclusions that are dealt with on the way.
 const FEW: usize = 8;
 
-/// Where those that the request excludes stand in the list: rising, each once.
+/// Where those that the request excludes stand in the list: rising, each once, then `NOWHERE`.
 #[inline(always)]
-fn excluded<'a>(request: &Request<'_>, snapshot: &Snapshot, room: &'a mut [u32; FEW]) -> &'a [u32] {
-    let mut count = 0;
-    for id in request.exclude.iter().take(FEW) {
-        let Some(index) = snapshot.roster.index_of(id) else { continue };
-        if room[..count].contains(&index) {
-            continue;
+fn excluded(request: &Request<'_>, snapshot: &Snapshot) -> [u32; FEW] {
+    let mut places = [NOWHERE; FEW];
+    for mut index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
+        for place in &mut places {
+            if *place == index {
+                break;
+            }
+            if index < *place {
+                std::mem::swap(place, &mut index);
+            }
         }
-        let mut at = count;
-        while at > 0 && room[at - 1] > index {
-            room[at] = room[at - 1];
-            at -= 1;
-        }
-        room[at] = index;
-        count += 1;
     }
-    &room[..count]
+    places
 }
+
+const NOWHERE: u32 = u32::MAX;
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {

@@ -118,7 +118,7 @@ impl<'a> Query<'a> {
 
     fn add_require(&mut self, request: &'a Request<'a>) -> bool {
         request.require.iter().enumerate().all(|(at, (key, _))| {
-            let seen = request.require[..at].iter().any(|(before, _)| before == key);
+            let seen = request.require.iter().take(at).any(|(before, _)| before == key);
             seen || self.add_clause(key, request.require)
         })
     }

@@ -167,7 +167,8 @@ fn pick_by(costs: &impl Costs, table: &Table, draw: &mut impl Draw) -> Option<us
         let end = (begin + size).min(costs.end_of(begin)).min(table.len()).max(begin + 1);
         let low = costs.lowest(begin..end);
         lowest = f64::min(lowest, low);
-        blocks.push(Block { ranks: begin..end, lowest: low, tied: 0 });
+        // There is room, or the loop would have ended.
+        let _ = blocks.try_push(Block { ranks: begin..end, lowest: low, tied: 0 });
         begin = end;
     }
     if lowest == f64::INFINITY {
@@ -227,6 +228,7 @@ pub(crate) fn shares(table: &Table, eligible: &Eligible<'_>, live: &Live) -> Vec
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Member;
     use super::*;
 
     #[test]
@@ -236,5 +238,61 @@ mod tests {
         assert!(ties(cost(3, 0.3), cost(1, 0.1)) && ties(cost(1, 0.1), cost(3, 0.3)));
         assert!(!ties(cost(11, 1.0), cost(10, 1.0)));
         assert!(ties(0.0, 0.0));
+    }
+
+    /// Counts as given, over a table whose slots follow each other, or do not.
+    fn loaded(weights: &[f64], counts: &[u32], gap: u32) -> (Table, Live) {
+        let live = Live::new(&crate::PoolSpec::new());
+        live.grow(200);
+        let member = |at: usize| Member { index: at as u32, slot: 62 + at as u32 * gap };
+        for (at, count) in counts.iter().enumerate() {
+            (0..*count).for_each(|_| assert!(live.acquire(member(at).slot, None)));
+        }
+        (Table::new((0..weights.len()).map(member).collect(), weights.to_vec()), live)
+    }
+
+    /// How often each of so many evenly spread draws falls on each rank.
+    fn tally(table: &Table, live: &Live, skips: &[u32]) -> Vec<u32> {
+        let inverse = build(table);
+        let eligible = Eligible { skips, filter: None };
+        let mut counts = vec![0; table.len()];
+        for draw in 0..60_u64 {
+            let mut fixed = Fixed(draw * (u64::MAX / 60) + u64::MAX / 120);
+            counts[pick(&inverse, table, &eligible, live, &mut fixed).expect("somebody")] += 1;
+        }
+        counts
+    }
+
+    struct Fixed(u64);
+
+    impl Draw for Fixed {
+        fn draw(&mut self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_lowest_count_for_its_weight_is_taken_and_ties_go_by_weight() {
+        // Slots 62 and on lie in two chunks of the live state.
+        for gap in [1, 2] {
+            let (table, live) = loaded(&[1.0, 2.0, 3.0, 1.0], &[1, 2, 3, 2], gap);
+            assert_eq!(tally(&table, &live, &[]), [10, 20, 30, 0], "a tie of the first three");
+            assert_eq!(tally(&table, &live, &[2]), [20, 40, 0, 0]);
+            assert_eq!(tally(&table, &live, &[0, 1, 2]), [0, 0, 0, 60]);
+            let (table, live) = loaded(&[1.0, 2.0, 3.0, 1.0], &[1, 2, 3, 0], gap);
+            assert_eq!(tally(&table, &live, &[]), [0, 0, 0, 60]);
+            let (table, live) = loaded(&[1.0, 1.0, 1.0], &[0, 0, 0], gap);
+            assert_eq!(tally(&table, &live, &[]), [20, 20, 20], "idle ones alike");
+        }
+    }
+
+    #[test]
+    fn nobody_is_taken_from_an_empty_set() {
+        let (table, live) = loaded(&[], &[], 1);
+        let eligible = Eligible { skips: &[], filter: None };
+        assert_eq!(pick(&build(&table), &table, &eligible, &live, &mut Fixed(1)), None);
+        let (table, live) = loaded(&[1.0], &[0], 1);
+        let eligible = Eligible { skips: &[0], filter: None };
+        assert_eq!(pick(&build(&table), &table, &eligible, &live, &mut Fixed(1)), None);
     }
 }

@@ -303,32 +303,60 @@ impl Record {
 }
 
 #[cfg(test)]
+#[allow(dead_code, reason = "it serves other tests too")]
+#[path = "../../tests/common/matrix.rs"]
+mod matrix;
+
+#[cfg(test)]
 mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
+    use super::matrix::{instances, requests, specs, variants};
     use super::*;
-    use crate::{Outcome, Policy, Pool, Request, Tier};
+    use crate::{Lease, NoInstance, Outcome, Picked, Pool, PoolOptions};
+
+    fn end(lease: Result<Lease, NoInstance>, outcome: Outcome) {
+        if let Ok(lease) = lease {
+            lease.done(outcome, Duration::from_millis(2));
+        }
+    }
 
     #[test]
-    fn picks_go_on_while_a_writer_holds_the_lock() {
-        let pool = Pool::new(["a", "b"].map(Instance::new)).expect("a good list");
-        let route = pool.route(RouteSpec::new(Policy::LeastRequest).tier(Tier::new())).expect("a good spec");
-        let mut picker = route.picker();
-        let (done, finished) = mpsc::channel();
-        let held = pool.core().writer.lock();
-        let reader = std::thread::spawn(move || {
-            for _ in 0..1_000 {
-                assert!(route.pick(&Request::new()).is_ok() && picker.pick(&Request::new()).is_ok());
-                route.lease(&Request::new()).expect("an instance").done(Outcome::Success, None);
-            }
-            done.send(()).expect("the test waits");
-            // The handles go when the lock is free again: the last of a pool frees it.
-            (route, picker)
-        });
-        let waited = finished.recv_timeout(Duration::from_secs(20));
-        drop(held);
-        assert!(waited.is_ok(), "readers waited for the writer");
-        assert!(reader.join().is_ok());
+    fn every_pick_and_every_lease_goes_on_while_a_writer_holds_the_lock() {
+        for limit in [None, Some(2)] {
+            let list = instances().into_iter().map(|instance| Instance { max_in_flight: limit, ..instance });
+            let options = PoolOptions::new().spec(PoolSpec::new().zone("z1").ejection(Default::default()));
+            let pool = Pool::with(options, list).expect("a good list");
+            let of = |policy| specs(&policy).into_iter().map(|spec| pool.route(spec).expect("a good spec"));
+            let mut hands: Vec<_> =
+                variants().into_iter().flat_map(of).map(|route| (route.picker(), route)).collect();
+            let (done, finished) = mpsc::channel();
+            let held = pool.core().writer.lock();
+            let reader = std::thread::spawn(move || {
+                let mut picks = 0;
+                for (picker, route) in &mut hands {
+                    for request in requests() {
+                        picks += usize::from(route.pick(&request).is_ok());
+                        picks += usize::from(picker.pick(&request).is_ok());
+                        let kept = route.pick(&request).map(|pick| pick.to_owned());
+                        let mut out = [Picked::default(); 5];
+                        let _ = route.pick_distinct(&request, &mut out);
+                        let _ = picker.pick_distinct(&request, &mut out);
+                        end(route.lease(&request), Outcome::Success);
+                        end(picker.lease(&request), Outcome::Failure);
+                        drop((kept, route.lease(&request), picker.lease(&request)));
+                    }
+                    picker.rest();
+                }
+                done.send(picks).expect("the test waits");
+                // The handles go when the lock is free again: the last of a pool frees it.
+                hands
+            });
+            let waited = finished.recv_timeout(Duration::from_secs(300));
+            drop(held);
+            assert!(waited.is_ok_and(|picks| picks > 1_000), "readers waited for the writer");
+            assert!(reader.join().is_ok());
+        }
     }
 }

@@ -3,6 +3,8 @@
 // Each test target uses its own part of it.
 #![allow(dead_code)]
 
+pub(crate) mod matrix;
+
 use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};

@@ -125,21 +125,25 @@ impl Picker {
     #[inline(always)]
     pub fn pick(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
         self.refresh();
-        if request.plain
+        // What either way gives is small, and what is made of it comes behind both: a pick that came whole out of the slow one
+        // would be taken apart and put together again on the quick one.
+        let picked = if request.plain
             && let Some(lane) = &mut self.lane
             && let Some(picked) = lane.take(&mut self.hand.rng)
         {
-            return Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked));
-        }
-        self.pick_along_tiers(request)
+            picked
+        } else {
+            self.choose_along_tiers(request)?
+        };
+        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked))
     }
 
     #[inline(never)]
-    fn pick_along_tiers(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
+    fn choose_along_tiers(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         self.leave_lane();
         let outcome = self.route.shared().choose(&self.snapshot, request, &[], &mut self.hand);
         self.enter_lane();
-        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), outcome?))
+        outcome
     }
 
     /// Picks an instance and counts it as in flight until the lease ends.

@@ -150,7 +150,7 @@ int main(int count, char **arguments)
         CHECK(pthread_create(&threads[i], NULL, body, (void *)i) == 0);
     }
     /* The watchdog: whoever waits for ever keeps all from getting on. */
-    alarm(seconds + 240);
+    alarm(seconds + 600);
     sleep(seconds);
     while (!all_got_on())
         usleep(10000);

@@ -39,7 +39,7 @@ def free_ports(count):
 DEFAULTS = """
 global
     nbthread {threads}
-    maxconn 20000
+    maxconn 400
 defaults
     mode {mode}
     timeout connect 3s
@@ -62,13 +62,13 @@ def proxy_config(port, backends):
     return DEFAULTS.format(threads=2, mode="tcp") + f"listen proxy\n    bind 127.0.0.1:{port}\n    balance random(1)\n" + servers
 
 
-def wait_for(port):
-    for _ in range(200):
+def wait_for(port, processes):
+    while all(process.poll() is None for process in processes):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 return
         time.sleep(0.05)
-    raise SystemExit(f"nothing listens at {port}")
+    raise SystemExit(f"nothing listens at {port}: a server has ended")
 
 
 def ask(port, seconds, options):
@@ -123,9 +123,9 @@ def main():
                 ["haproxy", "-db", "-f", files["haproxy.cfg"]],
                 [given.proxy, files["instances.json"], str(ours), str(gray), "2"],
             ):
-                started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+                started.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
             for port in (*backends, theirs, ours):
-                wait_for(port)
+                wait_for(port, started)
             for name, options in LOADS.items():
                 blocks = []
                 for number in range(given.rounds):

@@ -7,7 +7,11 @@ use pointsman::{Instance, Pool, Request, RouteSpec};
 const KEYS: usize = 1_000;
 
 /// The digest of each algorithm's owners. The table of a hash policy is a promise to every process, language and version.
-const DIGESTS: [(&str, u64); 3] = [("rendezvous", 0), ("maglev", 0), ("ketama", 0)];
+const DIGESTS: [(&str, u64); 3] = [
+    ("rendezvous", 0xf555_8fd8_f005_56ff),
+    ("maglev", 0x220d_810e_7793_6d8b),
+    ("ketama", 0x99e8_dc31_8e9e_464b),
+];
 
 #[test]
 fn keys_have_the_owners_that_were_promised() {

@@ -90,7 +90,13 @@ exports! {
         route: Handle<pointsman_route>,
         request: OptInput<pointsman_request>,
     ) => (pick: pointsman_pick) {
-        request::with(request, #[inline(always)] |request| Ok(pick.fill(pointsman_pick::of(&route.0.pick(request)?))))
+        request::with(request, #[inline(always)] |request| {
+            let found = route.0.pick(request)?;
+            let filled = pick.fill(pointsman_pick::of(&found));
+            // Let go of before there is a result, which would wait for it in memory.
+            drop(found);
+            Ok(filled)
+        })
     }
 
     /// Fills `picks`, which has room for `room`, with different instances in the order of drawing without replacement, and

@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install \
+.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c bench-proxy release-check python install \
 	no-panic panics hack msrv deny coverage coverage-note mutants latency
 
 help: ## lists the targets
@@ -71,6 +71,12 @@ record-table: ## puts the newest record into the README
 
 c: ## the C and C++ library: builds, installs and tests it
 	$(MAKE) -C ffi-c test
+
+bench-proxy: ## measures the C proxy of the examples beside HAProxy; needs haproxy and wrk
+	$(MAKE) -C ffi-c bench-proxy
+
+release-check: ## builds and installs the C library with cargo-c too; builds cargo-c first, which takes a quarter of an hour
+	$(MAKE) -C ffi-c release-check
 
 python: ## the Python package: builds, checks and tests it
 	$(MAKE) -C ffi-python test

@@ -128,31 +128,35 @@ impl Picker {
     #[inline(always)]
     pub fn pick(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
         self.refresh();
-        if request.shape == Shape::Plain
+        // What either way gives is small, and what is made of it comes behind both: a pick that came whole out of the slow one
+        // would be taken apart and put together again on the quick one.
+        let picked = if request.shape == Shape::Plain
             && let Some(lane) = &mut self.lane
             && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
         {
-            return Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked));
-        }
-        self.pick_by_request(request)
+            picked
+        } else {
+            self.choose_by_request(request)?
+        };
+        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked))
     }
 
     #[inline(never)]
-    fn pick_by_request(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
+    fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is.
         let lane = self.route.shared().tagged_lane(&self.snapshot, request);
         match lane.and_then(|lane| lane.take(&self.core.live, &mut self.hand)) {
-            Some(picked) => Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked)),
-            None => self.pick_along_tiers(request),
+            Some(picked) => Ok(picked),
+            None => self.choose_along_tiers(request),
         }
     }
 
     #[inline(never)]
-    fn pick_along_tiers(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
+    fn choose_along_tiers(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         self.leave_lane();
         let outcome = self.route.shared().choose(&self.snapshot, request, &[], &mut self.hand);
         self.enter_lane();
-        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), outcome?))
+        outcome
     }
 
     /// Picks an instance and counts it as in flight until the lease ends.

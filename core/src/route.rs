@@ -15,7 +15,7 @@ use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
 use crate::pool::Core;
 use crate::position::{Position, PositionBook};
-use crate::publish::{Guarded, process_offset, thread_draw, thread_shard};
+use crate::publish::{process_offset, thread_draw, thread_shard};
 use crate::request::{Request, Shape};
 use crate::rng::{Draw, SharedDraw, mix2};
 use crate::select::{Hand, select};
@@ -125,6 +125,11 @@ impl RouteShared {
         outcome
     }
 
+    #[inline(never)]
+    fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        self.choose(snapshot, request, &[], &mut self.hand())
+    }
+
     /// The lane of requests without constraints.
     #[inline]
     pub(crate) fn plain_lane<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Lane> {
@@ -218,22 +223,14 @@ impl Route {
     pub fn pick<'a>(&'a self, request: &Request<'_>) -> Result<Pick<'a>, NoInstance> {
         let shared = &*self.shared;
         let snapshot = shared.core.published.load();
-        if let Some(lane) = shared.lane(&snapshot, request)
+        let picked = if let Some(lane) = shared.lane(&snapshot, request)
             && let Some(picked) = lane.take(&shared.core.live, &mut shared.hand())
         {
-            return Ok(Pick::new(snapshot, shared, picked));
-        }
-        self.pick_along_tiers(snapshot, request)
-    }
-
-    #[inline(never)]
-    fn pick_along_tiers<'a>(
-        &'a self,
-        snapshot: Guarded<'a, Snapshot>,
-        request: &Request<'_>,
-    ) -> Result<Pick<'a>, NoInstance> {
-        let picked = self.shared.choose(&snapshot, request, &[], &mut self.shared.hand())?;
-        Ok(Pick::new(snapshot, &self.shared, picked))
+            picked
+        } else {
+            shared.choose_along_tiers(&snapshot, request)?
+        };
+        Ok(Pick::new(snapshot, shared, picked))
     }
 
     /// Picks an instance and counts it as in flight until the lease ends. For load-aware policies, limits and ejection, which

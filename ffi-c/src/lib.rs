@@ -27,4 +27,6 @@ mod version;
 #[cfg(test)]
 mod layout;
 #[cfg(test)]
+mod owners;
+#[cfg(test)]
 mod vectors;

@@ -3,13 +3,13 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c bench-proxy release-check python install \
-	no-panic panics hack msrv deny coverage coverage-note mutants latency
+.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install \
+	no-panic panics hack msrv deny coverage coverage-note mutants latency loom asan tsan sanitize-all miri bench-proxy release-check
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-test: setup lint doc hack msrv check bench-check gate no-panic panics c python ## everything that must hold before a change goes in
+test: setup lint doc hack msrv check loom asan tsan miri bench-check gate no-panic panics c python ## everything that must hold before a change goes in
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
@@ -23,6 +23,22 @@ doc: ## builds the documentation, warnings are errors
 
 check: ## tests and documentation examples; those of the C library run under `make c`
 	$(CARGO) test --workspace --exclude pointsman-capi
+
+loom: ## model checks publishing, leases, routes and reclamation, and shows by mutants what the models catch
+	RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test -p pointsman --test models --target-dir target/loom
+
+asan: ## the engine's tests under AddressSanitizer, those that say something of memory
+	scripts/sanitize address
+
+tsan: ## the engine's tests under ThreadSanitizer, those that use threads
+	scripts/sanitize thread
+
+sanitize-all: ## all of the engine's tests under both sanitizers; takes many minutes
+	scripts/sanitize address all
+	scripts/sanitize thread all
+
+miri: ## the engine's tests under Miri: undefined behaviour, and weak memory with many schedules
+	scripts/miri
 
 bench: ## measures; takes minutes
 	$(CARGO) bench -p pointsman-bench

@@ -16,7 +16,6 @@ pub(crate) mod tags;
 pub(crate) mod tier;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use groups::Group;
 use lanes::Lanes;
@@ -26,6 +25,7 @@ use tier::CompiledTier;
 use crate::policy::roulette::{BITS, widths};
 use crate::position::PositionBook;
 use crate::spec::{RouteSpec, SplitBy, Tier};
+use crate::sync::{AtomicU64, Ordering};
 
 /// The most sets of a route: this many, and four for each instance.
 const SETS: usize = 1_024;

@@ -1,7 +1,6 @@
 //! Routes: a way to choose, made once and used for many requests.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::compile::Snapshot;
 use crate::compile::explain::{self, Explanation, Share};
@@ -20,6 +19,7 @@ use crate::request::{Request, Shape};
 use crate::rng::{Draw, SharedDraw, mix2};
 use crate::select::{Hand, select};
 use crate::spec::RouteSpec;
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// A way to choose: a policy and an ordered list of tiers, compiled for each list the pool publishes.
 ///

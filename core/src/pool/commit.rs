@@ -1,10 +1,8 @@
 //! The one way a pool changes: build aside, publish, and free after the lock.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use coarsetime::Instant;
-use parking_lot::Mutex;
 
 use super::edit;
 use super::next::Next;
@@ -21,6 +19,7 @@ use crate::release::{Hook, Releases};
 use crate::rng::mix2;
 use crate::route::{Route, RouteShared};
 use crate::spec::{PoolSpec, RouteSpec};
+use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, global};
 
 /// What routes, pickers and leases share of a pool.
 pub(crate) struct Core {
@@ -105,7 +104,8 @@ impl Core {
     /// Nanoseconds since the pool was made, by the system's coarse monotonic clock: some milliseconds are no matter for
     /// anything here, and a precise clock is a good part of what a lease costs.
     pub(crate) fn now(&self) -> u64 {
-        self.made.elapsed().as_nanos()
+        // What a model checker runs again must come out the same.
+        if cfg!(loom) { 0 } else { self.made.elapsed().as_nanos() }
     }
 
     /// Runs `change` as the only writer. What it lets go of is freed, and the host told, after the lock.
@@ -277,11 +277,14 @@ impl Drop for Core {
     }
 }
 
+global! {
+    static NOTHING: LazyLock<Hold<Snapshot>> =
+        LazyLock::new(|| Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &Retired::new()));
+}
+
 /// The snapshot of no list, for who must hold one and wants none. One for the whole process, never freed.
 pub(crate) fn nothing() -> Hold<Snapshot> {
-    static NOTHING: OnceLock<Hold<Snapshot>> = OnceLock::new();
-    let make = || Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &Retired::new());
-    NOTHING.get_or_init(make).clone()
+    NOTHING.clone()
 }
 
 /// Cleans up when a change is over, but where it panicked.

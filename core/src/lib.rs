@@ -25,6 +25,11 @@
 mod compile;
 mod counters;
 mod error;
+#[cfg(feature = "fault-points")]
+#[doc(hidden)]
+pub mod fault;
+#[cfg(not(feature = "fault-points"))]
+mod fault;
 pub mod format;
 mod instance;
 mod lease;

@@ -16,10 +16,12 @@
 #![allow(dead_code, unused_imports)]
 
 mod counts;
+mod dice;
 mod draws;
 mod sequence;
 
 pub(crate) use counts::{binomial, chi_square, never, uniformity};
+pub(crate) use dice::{Dice, at_point};
 pub(crate) use draws::{borders, enumeration, seed_that_draws};
 pub(crate) use sequence::{discrepancy, repeats, serial, together};
 

@@ -6,10 +6,8 @@ mod draws;
 mod sequences;
 mod turns;
 
-use rand::{Rng as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
-
 use crate::harness::Reading;
+pub(crate) use crate::harness::{Dice, at_point};
 
 /// Which of the two is measured.
 #[derive(Clone, Copy, PartialEq)]
@@ -77,43 +75,6 @@ fn every_wrong_sampler_is_caught_and_the_engine_passes_the_same_instrument() {
         assert!(bad.is_caught(), "{wrong} goes unseen: {bad}");
         assert!(good.is_sound(), "{wrong}: the engine does not pass: {good}");
     }
-}
-
-/// Random numbers of the samplers here.
-pub(crate) struct Dice(Xoshiro256PlusPlus);
-
-impl Dice {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    pub(crate) fn bits(&mut self) -> u64 {
-        self.0.next_u64()
-    }
-
-    /// Between 0 and 1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 * 2_f64.powi(-53)
-    }
-
-    pub(crate) fn once_in(&mut self, times: u64) -> bool {
-        self.bits() < u64::MAX / times
-    }
-
-    /// One by weight.
-    pub(crate) fn by_weight(&mut self, weights: &[f64]) -> usize {
-        at_point(weights, self.unit())
-    }
-}
-
-/// The owner of a point between 0 and 1.
-pub(crate) fn at_point(weights: &[f64], point: f64) -> usize {
-    let mut left = point * weights.iter().sum::<f64>();
-    let owner = weights.iter().position(|weight| {
-        left -= weight;
-        left < 0.0
-    });
-    owner.unwrap_or(weights.len() - 1)
 }
 
 /// Counts of so many picks.

@@ -163,11 +163,13 @@ impl Clock {
         for index in 0..roster.len() as u32 {
             let record = self.record(roster.slot(index));
             let Some((began, applied)) = record.ramp else { continue };
-            let reached = factor(spec, now.saturating_sub(began));
+            let elapsed = now.saturating_sub(began);
+            let reached = factor(spec, elapsed);
             if reached >= 1.0 {
                 record.ramp = None;
                 touched.insert(index);
-            } else if reached - applied >= STEP {
+            } else if elapsed >= reached_after(spec, applied + STEP) {
+                // By the time that was told to be the next, to the nanosecond.
                 record.ramp = Some((began, reached));
                 touched.insert(index);
             }
@@ -194,8 +196,9 @@ impl Clock {
     }
 }
 
+/// At least one, so that what is to come is never due already.
 fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * SECOND) as u64
+    (seconds * SECOND).max(1.0) as u64
 }
 
 impl Core {

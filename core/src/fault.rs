@@ -1,7 +1,7 @@
 //! Places in a build at which a test can make it fail, to see that nothing of it is published then.
 //!
-//! With the feature `fault-points`, which only the engine's own tests turn on, a thread that has [`arm`]ed itself unwinds at
-//! the point it named. Without it a point is nothing.
+//! With the feature `fault-points`, which only the engine's own tests turn on, a thread that has armed itself unwinds at the
+//! point it named. Without it a point is nothing.
 
 #[cfg(feature = "fault-points")]
 mod armed {

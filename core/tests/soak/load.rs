@@ -72,7 +72,7 @@ pub(crate) fn run(order: Order) -> Vec<String> {
     }
     let left = memory::live() - before;
     assert!(left < 128 << 10, "{left} bytes are left after {rounds} rounds");
-    lines.push(format!("{left} bytes left after {rounds} rounds"));
+    lines.insert(0, format!("{left} bytes left after {rounds} rounds, of which the last:"));
     lines
 }
 

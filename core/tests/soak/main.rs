@@ -80,14 +80,26 @@ fn main() -> ExitCode {
 
 /// By the arguments that a test program is given: filters by name, and lists.
 fn is_asked_for() -> bool {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument == "--list") {
-        println!("soak: test");
+    if cfg!(miri) {
+        println!("soak: not under Miri, which cannot fork and has no time");
         return false;
     }
-    let mut filters = arguments.iter().filter(|argument| !argument.starts_with('-')).peekable();
-    let ignored = arguments.iter().any(|argument| argument == "--ignored");
-    !ignored && (filters.peek().is_none() || filters.any(|filter| "soak".contains(filter.as_str())))
+    let is_meant = |filter: &String| "soak".contains(filter.as_str());
+    let (mut filters, mut arguments) = (Vec::new(), std::env::args().skip(1));
+    while let Some(argument) = arguments.next() {
+        match &*argument {
+            "--list" => {
+                println!("soak: test");
+                return false;
+            }
+            "--ignored" => return false,
+            "--skip" if arguments.next().is_some_and(|skipped| is_meant(&skipped)) => return false,
+            "--test-threads" | "--format" | "--color" | "--logfile" | "-Z" => drop(arguments.next()),
+            option if option.starts_with('-') => {}
+            _ => filters.push(argument),
+        }
+    }
+    filters.is_empty() || filters.iter().any(is_meant)
 }
 
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {

@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install \
+.PHONY: help test setup lint doc check soak bench bench-check gate report report-check record record-table c python install \
 	no-panic panics hack msrv deny coverage coverage-note mutants latency loom asan tsan sanitize-all miri bench-proxy release-check
 
 help: ## lists the targets
@@ -39,6 +39,8 @@ sanitize-all: ## all of the engine's tests under both sanitizers; takes many min
 
 miri: ## the engine's tests under Miri: undefined behaviour, and weak memory with many schedules
 	scripts/miri
+soak: ## fresh seeds, load and faults for SOAK_SECONDS=60; SOAK_SEED= repeats a run
+	SOAK_SECONDS=$${SOAK_SECONDS:-60} $(CARGO) test --release -p pointsman --test soak
 
 bench: ## measures; takes minutes
 	$(CARGO) bench -p pointsman-bench

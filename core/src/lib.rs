@@ -29,6 +29,11 @@ extern crate self as pointsman;
 mod compile;
 mod counters;
 mod error;
+#[cfg(feature = "fault-points")]
+#[doc(hidden)]
+pub mod fault;
+#[cfg(not(feature = "fault-points"))]
+mod fault;
 pub mod format;
 mod instance;
 mod lease;

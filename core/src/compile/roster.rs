@@ -9,6 +9,7 @@ use std::hash::BuildHasher;
 use super::bitset::Words;
 use super::ends::Ends;
 use super::tags::TagIndex;
+use crate::fault;
 use crate::instance::Instance;
 use crate::live::slots::Slot;
 use crate::publish::Hold;
@@ -88,9 +89,12 @@ impl Roster {
                 ramps[index] = ramp;
             }
         }
+        fault::point("standing");
         let ids = ids.unwrap_or_else(|| Arc::new(IdIndex::build(&list)));
+        fault::point("index of ids");
         let instances = || list.iter().map(|entry| &entry.instance);
         let tags = tags.unwrap_or_else(|| Arc::new(TagIndex::build(instances())));
+        fault::point("index of tags");
         Self { list, slots, ids, tags, usable, up, drained, ejected, ramps: ramps.into(), zone }
     }
 

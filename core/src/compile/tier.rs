@@ -11,6 +11,7 @@ use super::bitset::Words;
 use super::groups::{Group, Matched, Rules};
 use super::roster::Roster;
 use super::{Context, Room};
+use crate::fault;
 use crate::request::Request;
 use crate::rng::mix;
 use crate::spec::{MAX_MATCH_KEYS, OnUnavailable, Policy, Tier, WhenAbsent, ZoneRule};
@@ -76,6 +77,7 @@ impl CompiledTier {
         {
             return Self::touch(before, policy, place, context);
         }
+        fault::point("tier");
         let roster = context.roster;
         let mask = mask(tier, roster);
         let rules = Rules::of(tier);

@@ -10,6 +10,7 @@ use super::tick::Clock;
 use crate::compile::roster::{Entry, Roster};
 use crate::compile::{Change, CompiledRoute, Context, Snapshot};
 use crate::error::UpdateError;
+use crate::fault;
 use crate::instance::Instance;
 use crate::live::Live;
 use crate::live::slots::SlotBook;
@@ -148,7 +149,9 @@ impl Core {
         if drafts.is_empty() && self.spec.keep_last && !first {
             return Err(UpdateError::whole("instances", "0", "must not be empty while keep_last is set"));
         }
+        fault::point("drafts");
         let next = Next::of(self, before, drafts);
+        fault::point("next list");
         self.live.grow(self.slots.made());
         let now = self.live.set_now(now);
         if next.changed || first {
@@ -157,6 +160,7 @@ impl Core {
             let ramps = self.spec.slow_start.is_some() && !first;
             next.arrived.iter().for_each(|slot| writer.clock.arrived(*slot, ramps, now));
             next.back.iter().for_each(|slot| writer.clock.back(*slot, ramps, now));
+            fault::point("live state");
             let same = next.change.same_list;
             let slots: Arc<[u32]> = if same { before.slots.clone() } else { next.slots.as_slice().into() };
             let ids = same.then(|| before.ids.clone());
@@ -164,6 +168,7 @@ impl Core {
             let standing = |entry: &Entry| writer.clock.standing(entry);
             let roster = Roster::build(next.list, slots, ids, tags, before.zone.clone(), &standing);
             let snapshot = self.compile(writer, roster, &next.change, writer.current.version + 1);
+            fault::point("before the swap");
             self.publish(writer, snapshot);
             next.fresh.iter().for_each(|token| token.take());
         }
@@ -192,7 +197,9 @@ impl Core {
         let positions = &record.positions;
         let context = Context { roster, change, positions, stamps: &self.stamps, seed: record.seed };
         let compiled = CompiledRoute::compile(&record.spec, before, &context);
+        fault::point("route");
         positions.make_room();
+        fault::point("room for cursors");
         compiled
     }
 
@@ -230,7 +237,9 @@ impl Core {
                 }
             }
             routes[number] = Some(compiled);
+            fault::point("new route");
             let snapshot = Snapshot::new(current.version, current.roster.share(), routes);
+            fault::point("before the swap");
             writer.routes.resize(count, None);
             writer.routes[number] = Some(record.clone());
             self.publish(writer, snapshot);

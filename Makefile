@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install
+.PHONY: help test setup lint doc check vectors bench bench-check gate report report-check record record-table c python install
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -22,6 +22,11 @@ doc: ## builds the documentation, warnings are errors
 
 check: ## tests and documentation examples; those of the C library run under `make c`
 	$(CARGO) test --workspace --exclude pointsman-capi
+	core/tests/vectors/independent.py
+
+vectors: ## writes what core/tests/vectors marks with "?", and nothing else
+	core/tests/vectors/independent.py --write
+	POINTSMAN_VECTORS=write $(CARGO) test -p pointsman --test vectors
 
 bench: ## measures; takes minutes
 	$(CARGO) bench -p pointsman-bench

@@ -26,5 +26,3 @@ mod version;
 
 #[cfg(test)]
 mod layout;
-#[cfg(test)]
-mod vectors;

@@ -87,7 +87,8 @@ pub(crate) struct Step {
     pub(crate) changes: Vec<Change>,
     #[serde(default)]
     pub(crate) instances: Vec<Described>,
-    pub(crate) spec: Option<Value>,
+    /// The text of a spec, since messages name places in it.
+    pub(crate) spec: Option<String>,
     #[serde(default)]
     pub(crate) gives: Value,
 }

@@ -1,13 +1,15 @@
 //! A case as it runs.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
+use std::{fmt, io};
 
 use pointsman::{
     Explanation, Lease, NoInstance, Outcome, Picked, Picker, Pool, PoolError, PoolOptions, PoolSpec, Request,
     Route, RouteError, RouteSpec, UpdateError,
 };
+use serde::Serialize;
+use serde_json::ser::Formatter;
 use serde_json::{Value, json};
 
 use crate::file::{Asked, Case, Change, Described, Step, Verb, pairs};
@@ -81,11 +83,11 @@ impl World {
                 Gave::Explained(Box::new(with(&step.request, None, |request| route.explain(request))))
             }
             Verb::Route => {
-                let made = RouteSpec::from_json(&spec(step)).and_then(|spec| self.pool.route(spec));
+                let made = RouteSpec::from_json(spec(step)).and_then(|spec| self.pool.route(spec));
                 Gave::Done(made.map_or_else(|error| misspelt(&error), |_| json!({})))
             }
             Verb::Pool => {
-                let spec = PoolSpec::from_json(&spec(step)).map_err(PoolError::from);
+                let spec = PoolSpec::from_json(spec(step)).map_err(PoolError::from);
                 let made = spec.and_then(|spec| Pool::with(PoolOptions::new().spec(spec), []));
                 Gave::Done(match made {
                     Ok(_) => json!({}),
@@ -151,8 +153,8 @@ fn hand(step: &Step) -> Hand {
     }
 }
 
-fn spec(step: &Step) -> String {
-    step.spec.as_ref().expect("a spec").to_string()
+fn spec(step: &Step) -> &str {
+    step.spec.as_deref().expect("a spec")
 }
 
 fn outcome(step: &Step) -> Outcome {
@@ -215,6 +217,18 @@ impl From<Gave> for Value {
     }
 }
 
+/// Begins a line with each element of a list.
+struct Elements;
+
+impl Formatter for Elements {
+    fn begin_array_value<W: io::Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        if !first {
+            writer.write_all(b",")?;
+        }
+        writer.write_all(b"\n           ")
+    }
+}
+
 /// For the files: at the indentation of a step's fields.
 impl fmt::Display for Gave {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -222,8 +236,10 @@ impl fmt::Display for Gave {
             Self::Nothing => panic!("such a step promises nothing"),
             Self::Done(value) => value.fmt(f),
             Self::Explained(explanation) => {
-                let text = serde_json::to_string_pretty(explanation).expect("an explanation is JSON");
-                f.write_str(&text.replace('\n', "\n         "))
+                let mut text = Vec::new();
+                let mut out = serde_json::Serializer::with_formatter(&mut text, Elements);
+                explanation.serialize(&mut out).expect("an explanation is JSON");
+                f.write_str(std::str::from_utf8(&text).expect("JSON is text"))
             }
             Self::Outcomes(outcomes) => {
                 f.write_str("[")?;

@@ -49,9 +49,7 @@ def refusal(do: Callable[[], object]) -> dict[str, Any]:
 class World:
     def __init__(self, case: dict[str, Any]) -> None:
         seed = case.get("seed")
-        self.pool = Pool(
-            map(instance, case["instances"]), spec=case.get("pool"), seed=None if seed is None else int(seed)
-        )
+        self.pool = Pool(map(instance, case["instances"]), spec=case.get("pool"), seed=None if seed is None else int(seed))
         self.routes = [self.pool.route(spec) for spec in case.get("routes", ())]
         self.pickers = [self.routes[one["route"]].picker(int(one["seed"])) for one in case.get("pickers", ())]
         self.leases: dict[str, Lease] = {}
@@ -119,7 +117,7 @@ class World:
         return refusal(lambda: Pool(spec=step["spec"]))
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", list(cases()))
 def test_a_case_gives_what_it_promises(case: dict[str, Any]) -> None:
     world = World(case)
     for step in case["steps"]:

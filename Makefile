@@ -1,20 +1,22 @@
 # Thin: each target is the tools' own commands. `make help` lists them.
 
 CARGO ?= cargo
+MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check vectors bench bench-check gate report report-check record record-table c python install
+.PHONY: help test setup lint doc check vectors bench bench-check gate report report-check record record-table c python install fuzz fuzz-check
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-test: setup lint doc check bench-check gate c python ## everything that must hold before a change goes in
+test: setup lint doc check bench-check gate c python fuzz-check ## everything that must hold before a change goes in
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
 
 lint: ## format and lints, warnings are errors
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 doc: ## builds the documentation, warnings are errors
@@ -57,3 +59,9 @@ python: ## the Python package: builds, checks and tests it
 
 install: ## installs the C and C++ library; PREFIX=/usr/local unless given
 	$(MAKE) -C ffi-c install
+
+fuzz: ## runs each fuzz target for MINUTES minutes (5 unless given), two at a time
+	fuzz/run $$(($(MINUTES) * 60))
+
+fuzz-check: ## runs each fuzz target for thirty seconds from its corpus
+	fuzz/run 30

@@ -185,12 +185,15 @@ impl World {
     /// What a call gave is known, and the error whole.
     fn came(&self, result: pointsman_result) -> pointsman_result {
         assert_ne!(result, POINTSMAN_PANIC);
-        assert!((POINTSMAN_OK..POINTSMAN_PANIC).contains(&result) || (32..=POINTSMAN_SATURATED).contains(&result));
+        assert!(
+            (POINTSMAN_OK..POINTSMAN_PANIC).contains(&result) || (32..=POINTSMAN_SATURATED).contains(&result)
+        );
         if result != POINTSMAN_OK {
             assert_eq!(self.error.code, result);
             let end = self.error.message.iter().position(|byte| *byte == 0);
             assert!(end.is_some_and(|end| end > 0), "an error tells something, and ends");
-            let text: Vec<u8> = self.error.message.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+            let text: Vec<u8> =
+                self.error.message.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
             assert!(std::str::from_utf8(&text).is_ok() && self.error.field.contains(&0));
         }
         result
@@ -225,7 +228,8 @@ impl World {
         unsafe {
             match call {
                 Call::Parse(document, options) => {
-                    let (document, options) = (string(arena.text(document)), at(arena.discovery_options(options)));
+                    let (document, options) =
+                        (string(arena.text(document)), at(arena.discovery_options(options)));
                     let mut made = null_mut();
                     let result = self.came(pointsman_discovery_parse(document, options, &mut made, error));
                     self.discoveries.keep(result, made);
@@ -256,7 +260,8 @@ impl World {
                     let options = at(arena.pool_options(options, released as *const () as u64));
                     let mut made = null_mut();
                     let discovery = self.discoveries.get(*of);
-                    let result = self.came(pointsman_pool_new_discovered(options, discovery, &mut made, error));
+                    let result =
+                        self.came(pointsman_pool_new_discovered(options, discovery, &mut made, error));
                     self.pools.keep(result, made);
                 }
                 Call::FreePool(of) => pointsman_pool_free(self.pools.take(*of)),
@@ -264,12 +269,18 @@ impl World {
                     let (list, count) = arena.instances(instances);
                     let mut version = 0;
                     let place = if *tells { &raw mut version } else { null_mut() };
-                    let result = self.came(pointsman_pool_replace(self.pools.get(*of), at(list), count, place, error));
+                    let result =
+                        self.came(pointsman_pool_replace(self.pools.get(*of), at(list), count, place, error));
                     assert_eq!(version > 0, *tells && result == POINTSMAN_OK);
                 }
                 Call::ReplaceDiscovered(of, discovery) => {
                     let discovery = self.discoveries.get(*discovery);
-                    self.came(pointsman_pool_replace_discovered(self.pools.get(*of), discovery, null_mut(), error));
+                    self.came(pointsman_pool_replace_discovered(
+                        self.pools.get(*of),
+                        discovery,
+                        null_mut(),
+                        error,
+                    ));
                 }
                 Call::Change(change) => {
                     let result = self.change(&mut arena, change);
@@ -278,7 +289,8 @@ impl World {
                 Call::Commit(of, is_null) => {
                     let edit = if *is_null { null_mut() } else { self.edit };
                     let mut version = 0;
-                    let result = self.came(pointsman_pool_commit(self.pools.get(*of), edit, &mut version, error));
+                    let result =
+                        self.came(pointsman_pool_commit(self.pools.get(*of), edit, &mut version, error));
                     assert_eq!(version > 0, result == POINTSMAN_OK);
                 }
                 Call::Report(of, id, load) => {
@@ -316,7 +328,14 @@ impl World {
                     let mut picks = [const { std::mem::zeroed() }; PLACES];
                     let (mut count, room) = (0, usize::from(*room) % (PLACES + 1));
                     let route = self.routes.get(*of);
-                    self.came(pointsman_route_pick_distinct(route, request, picks.as_mut_ptr(), room, &mut count, error));
+                    self.came(pointsman_route_pick_distinct(
+                        route,
+                        request,
+                        picks.as_mut_ptr(),
+                        room,
+                        &mut count,
+                        error,
+                    ));
                     assert!(count <= room);
                 }
                 Call::Explain(of, request) => {
@@ -329,7 +348,8 @@ impl World {
                 }
                 Call::Names(of, branch, tier) => {
                     let (mut name, route) = (pointsman_str::NONE, self.routes.get(*of));
-                    let result = pointsman_route_tier_name(route, (*branch).into(), (*tier).into(), &mut name, error);
+                    let result =
+                        pointsman_route_tier_name(route, (*branch).into(), (*tier).into(), &mut name, error);
                     self.lent(result, name);
                     let result = pointsman_route_branch_name(route, (*branch).into(), &mut name, error);
                     self.lent(result, name);
@@ -355,7 +375,14 @@ impl World {
                     let mut picks = [const { std::mem::zeroed() }; PLACES];
                     let (mut count, room) = (0, usize::from(*room) % (PLACES + 1));
                     let picker = self.pickers.get(*of);
-                    self.came(pointsman_picker_pick_distinct(picker, request, picks.as_mut_ptr(), room, &mut count, error));
+                    self.came(pointsman_picker_pick_distinct(
+                        picker,
+                        request,
+                        picks.as_mut_ptr(),
+                        room,
+                        &mut count,
+                        error,
+                    ));
                     assert!(count <= room);
                 }
                 Call::PickerTells(of, nth) => {

@@ -13,7 +13,7 @@ fuzz_target!(|input: &[u8]| -> Corpus {
     let Some((choice, document)) = input.split_first() else { return Corpus::Reject };
     let format = Format::ALL[usize::from(*choice) % Format::ALL.len()];
     let mut options = Options::new().format(format);
-    // Letters below `p` are formats alone.
+    // Letters up to `v` choose a format alone.
     let more = usize::from(choice.saturating_sub(b'p')) / Format::ALL.len();
     if more & 1 != 0 {
         options = options.load_key("load").prefer_ip(true);

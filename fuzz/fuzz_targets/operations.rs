@@ -2,11 +2,11 @@
 
 #![no_main]
 
+#[path = "operations/input.rs"]
+mod input;
 #[allow(dead_code, reason = "the tests of rotations use the rest")]
 #[path = "../../core/tests/oracle/mod.rs"]
 mod oracle;
-#[path = "operations/input.rs"]
-mod input;
 
 use std::collections::BTreeMap;
 

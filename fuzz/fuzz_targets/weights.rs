@@ -5,7 +5,9 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use pointsman::{Algorithm, ConsistentHash, Instance, PeakEwma, Policy, Pool, PowerOfTwo, Request, Route, RouteSpec, Tier};
+use pointsman::{
+    Algorithm, ConsistentHash, Instance, PeakEwma, Policy, Pool, PowerOfTwo, Request, Route, RouteSpec, Tier,
+};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

@@ -14,7 +14,17 @@ pub(crate) struct Arena {
 const ROOM: usize = 4_096 / 8 + 16;
 
 const SMALL: [&str; 16] = [
-    "a", "b", "c", "d", "version", "gray", "stable", "", "east", "10.0.0.1:80", "\0",
+    "a",
+    "b",
+    "c",
+    "d",
+    "version",
+    "gray",
+    "stable",
+    "",
+    "east",
+    "10.0.0.1:80",
+    "\0",
     r#"{"policy":"weighted_random","tiers":[{"match":["version"]},{}]}"#,
     r#"{"policy":{"consistent_hash":{"slots":1009,"bound":1.25}},"tiers":[{}]}"#,
     r#"{"policy":"least_request","split":[{"name":"a","percent":100,"tiers":[{}]}]}"#,
@@ -125,7 +135,11 @@ impl Arena {
     }
 
     /// Pointer and count.
-    fn several<T>(&mut self, several: &Several<T>, mut each: impl FnMut(&mut Self, &T) -> Vec<u64>) -> [u64; 2] {
+    fn several<T>(
+        &mut self,
+        several: &Several<T>,
+        mut each: impl FnMut(&mut Self, &T) -> Vec<u64>,
+    ) -> [u64; 2] {
         match several {
             Several::None => [0, 0],
             Several::NullOfLength(count) => [0, u64::from(*count)],
@@ -162,7 +176,8 @@ impl Arena {
     pub(crate) fn instance(&mut self, instance: &Instance) -> Vec<u64> {
         let fields = [&instance.id, &instance.address, &instance.zone].map(|text| self.text(text));
         let tags = self.tags(&instance.tags);
-        let number = |value: f64| if instance.plain { value.abs().min(9.0).to_bits() } else { value.to_bits() };
+        let number =
+            |value: f64| if instance.plain { value.abs().min(9.0).to_bits() } else { value.to_bits() };
         let [a, b, c, d] = instance.flags;
         let flags = u64::from(instance.limit) | u64::from(u32::from_le_bytes([a, b, c, d])) << 32;
         let last = [number(instance.weight), number(instance.load), 7, flags];
@@ -185,7 +200,8 @@ impl Arena {
             bytes[at * stride..at * stride + room].copy_from_slice(&item[..room]);
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
-        let words = bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
+        let words =
+            bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("eight bytes")));
         (self.words(words.collect()), items.len())
     }
 

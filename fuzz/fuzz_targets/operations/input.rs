@@ -142,7 +142,11 @@ impl Changed {
         match self {
             // One that a call refuses leaves nothing to commit; the naive pool looks at the end alone.
             Self::Upsert(at, body) => {
-                let sound = Body { flaw: Flaw::None1, load: body.load.map(|load| load.saturating_abs()), ..body.clone() };
+                let sound = Body {
+                    flaw: Flaw::None1,
+                    load: body.load.map(|load| load.saturating_abs()),
+                    ..body.clone()
+                };
                 Change::Upsert(sound.instance(*at))
             }
             Self::Remove(at) => Change::Remove(id(at)),
@@ -275,7 +279,9 @@ impl Rules {
             Some(Place::Local) => ZoneRule::Local,
             Some(Place::Named(one, other)) => {
                 let other = other.filter(|other| other != one);
-                ZoneRule::Named([Some(*one), other].into_iter().flatten().map(|zone| zone.name().into()).collect())
+                ZoneRule::Named(
+                    [Some(*one), other].into_iter().flatten().map(|zone| zone.name().into()).collect(),
+                )
             }
         });
         if let Some((least, percent)) = self.numbers {
@@ -310,8 +316,7 @@ impl Asked {
     pub(crate) fn ask(&self) -> Ask {
         let mut tags = pairs(&self.tags, 4);
         let mut require = pairs(&self.require, 2);
-        let mut exclude: Vec<String> =
-            self.exclude.iter().take(6).map(|id| id.name().to_owned()).collect();
+        let mut exclude: Vec<String> = self.exclude.iter().take(6).map(|id| id.name().to_owned()).collect();
         if self.long == Some(true) {
             exclude.splice(0..0, (0..40).map(|number| format!("gone-{number}")));
         }

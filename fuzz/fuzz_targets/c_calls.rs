@@ -1,6 +1,6 @@
-//! Sequences of C calls with NULLs, bad enumerations, truncated and overlong structs, lengths beyond belief and text that is none:
-//! every call gives a code that is known, none panics, an error is whole, results are stored only on success, and the handles work
-//! afterwards.
+//! Sequences of C calls with NULLs, bad enumerations, truncated and overlong structs, lengths beyond belief and text that is
+//! none: every call gives a code that is known, none panics, an error is whole, results are stored only on success, and the
+//! handles work afterwards.
 //!
 //! The modules are those of `pointsman-capi` at the root of this program, since a library that also is an `rlib` would be built
 //! without link-time optimisation.

@@ -1,5 +1,5 @@
-//! Arguments as careless C hands them over, within the one promise of `ffi-c/CONVENTIONS.md`: a pointer that is not NULL points to
-//! as much as its size or its length says.
+//! Arguments as careless C hands them over, within the one promise of `ffi-c/CONVENTIONS.md`: a pointer that is not NULL points
+//! to as much as its size or its length says.
 
 use arbitrary::Arbitrary;
 

@@ -1,21 +1,23 @@
 # Thin: each target is the tools' own commands. `make help` lists them.
 
 CARGO ?= cargo
+MINUTES ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check soak bench bench-check gate report report-check record record-table c python install \
+.PHONY: help test setup lint doc check vectors fuzz fuzz-check soak bench bench-check gate report report-check record record-table c python install \
 	no-panic panics hack msrv deny coverage coverage-note mutants latency loom asan tsan sanitize-all miri bench-proxy release-check
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-test: setup lint doc hack msrv check loom asan tsan miri bench-check gate no-panic panics c python ## everything that must hold before a change goes in
+test: setup lint doc hack msrv check loom asan tsan miri bench-check gate no-panic panics c python fuzz-check ## everything that must hold before a change goes in
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools
 	@scripts/setup
 
 lint: ## format and lints, warnings are errors
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 doc: ## builds the documentation, warnings are errors
@@ -23,6 +25,11 @@ doc: ## builds the documentation, warnings are errors
 
 check: ## tests and documentation examples; those of the C library run under `make c`
 	$(CARGO) test --workspace --exclude pointsman-capi
+	core/tests/vectors/independent.py
+
+vectors: ## writes what core/tests/vectors marks with "?", and nothing else
+	core/tests/vectors/independent.py --write
+	POINTSMAN_VECTORS=write $(CARGO) test -p pointsman --test vectors only_what_is_marked
 
 loom: ## model checks publishing, leases, routes and reclamation, and shows by mutants what the models catch
 	RUSTFLAGS="$(RUSTFLAGS) --cfg loom" $(CARGO) test -p pointsman --test models --target-dir target/loom
@@ -101,3 +108,9 @@ python: ## the Python package: builds, checks and tests it
 
 install: ## installs the C and C++ library; PREFIX=/usr/local unless given
 	$(MAKE) -C ffi-c install
+
+fuzz: ## runs each fuzz target for MINUTES minutes (5 unless given), two at a time
+	fuzz/run $$(($(MINUTES) * 60))
+
+fuzz-check: ## runs each fuzz target for thirty seconds from its corpus
+	fuzz/run 30

@@ -28,5 +28,3 @@ mod version;
 mod layout;
 #[cfg(test)]
 mod owners;
-#[cfg(test)]
-mod vectors;

@@ -230,6 +230,22 @@ async def test_route_tags() -> None:
     assert seen == [{"version": "gray"}, {}, {}]
 
 
+@pytest.mark.parametrize(
+    ("cookie", "version"),
+    [
+        (b"version=gray", "gray"),
+        (b"path=/; version=gray; Domain=x", "gray"),
+        (b'a; b=; version="gray" ;=c', "gray"),
+        (b"version=gray; version=blue", "gray"),
+        (b"other version=x; \xffversion=y", None),
+    ],
+)
+def test_any_cookie_may_be_a_tag(cookie: bytes, version: str | None) -> None:
+    app = ReverseProxy(Pool().route("random"), tag_cookies=["version"])
+    expected = {} if version is None else {"tags": {"version": version}}
+    assert app._asked([(b"cookie", cookie)]) == expected
+
+
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 def test_under_wrk(start: Start, proxy: Callable[..., Proxy]) -> None:
     one = proxy(start("a", "b"))

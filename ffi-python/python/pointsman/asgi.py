@@ -14,7 +14,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Literal
 
 from pointsman import Lease, NoInstance, Route, request_tags
@@ -320,12 +319,15 @@ def _appended(headers: Headers, name: bytes, value: bytes) -> Headers:
 
 
 def _cookie_tags(headers: Headers, cookies: Mapping[str, str]) -> dict[str, str]:
+    # RFC 6265, section 4.2.1. `http.cookies` reads `version` and other names as attributes of the cookie before.
     tags: dict[str, str] = {}
-    for name, value in headers:
-        if name == b"cookie":
-            with contextlib.suppress(CookieError):
-                jar = SimpleCookie(value.decode("latin-1"))
-                tags.update({tag: jar[cookie].value for cookie, tag in cookies.items() if cookie in jar})
+    for header, value in headers:
+        if header == b"cookie":
+            for pair in value.decode("latin-1").split(";"):
+                name, given, text = pair.strip().partition("=")
+                if given and name in cookies:
+                    # Cookies of a longer path come first.
+                    tags.setdefault(cookies[name], text.removeprefix('"').removesuffix('"'))
     return tags
 
 

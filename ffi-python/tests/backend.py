@@ -1,7 +1,7 @@
 """A small HTTP/1.1 server for tests, one instance to a process. Prints its port.
 
 Answers every request with what it saw as JSON. Paths: /redirect, /cookie, /status/N, /silent (never answers), /drop (closes
-after reading), /instances (a list for discovery), /bytes/N (a body of N bytes), /slow (two parts, half a second apart),
+after reading), /instances (a list for discovery), /bytes/N (a body of N bytes), /slow (two parts, two seconds apart),
 /die (the process ends).
 """
 
@@ -73,7 +73,7 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             if target == "/slow":
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na")
                 await writer.drain()
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(2)
                 writer.write(b"b")
                 continue
             saw = {"name": NAME, "method": method, "target": target, "headers": headers, "length": length, **seen}

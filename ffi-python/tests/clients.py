@@ -28,7 +28,7 @@ KINDS = ("httpx", "httpx2", "httpx async", "httpx2 async", "aiohttp", "requests"
 
 # Connections to one instance.
 LIMIT = 4
-# Far beyond what a busy machine takes.
+# Far beyond what a busy machine takes, for an answer and between two uses of a connection.
 TIMEOUT = 60.0
 
 
@@ -145,7 +145,7 @@ async def connect(
             for one in pool
         ]
         options = {**rules, "scheme": "http" if authority is None else "https", "timeout": TIMEOUT}
-        proxy = Proxy(instances, **spec, options=options, authority=authority, limit=LIMIT)
+        proxy = Proxy(instances, **spec, options=options, authority=authority, limits=(LIMIT, TIMEOUT))
         try:
             async with httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=True) as client:
                 yield Httpx(client, proxy.url, {"host": "orders"} if authority else None)
@@ -154,7 +154,7 @@ async def connect(
         return
     route = pool.route(spec)
     if kind == "aiohttp":
-        connector = aiohttp.TCPConnector(limit=0, limit_per_host=LIMIT)
+        connector = aiohttp.TCPConnector(limit=0, limit_per_host=LIMIT, keepalive_timeout=TIMEOUT)
         middleware = Middleware(route, hosts=["orders"], **rules)
         async with aiohttp.ClientSession(connector=connector, middlewares=[middleware]) as session:
             yield Aiohttp(session, context)
@@ -169,7 +169,8 @@ async def connect(
                 yield threads
     else:
         lib: Any = importlib.import_module(kind.split()[0])
-        given = {"verify": context, "transport_options": {"limits": lib.Limits(max_connections=LIMIT)}, **rules}
+        limits = lib.Limits(max_connections=LIMIT, keepalive_expiry=TIMEOUT)
+        given = {"verify": context, "transport_options": {"limits": limits}, **rules}
         settings = {"timeout": TIMEOUT, "follow_redirects": True}
         if kind.endswith("async"):
             async with lib.AsyncClient(transport=AsyncTransport(route, hosts=["orders"], **given), **settings) as client:

@@ -24,8 +24,9 @@ async def main() -> None:
     options: dict[str, Any] = given.get("options", {})
     if authority := given.get("authority"):
         options["verify"] = ssl.create_default_context(cafile=authority)
-    if limit := given.get("limit"):
-        options["transport_options"] = {"limits": httpx.Limits(max_connections=limit)}
+    if limits := given.get("limits"):
+        connections, expiry = limits
+        options["transport_options"] = {"limits": httpx.Limits(max_connections=connections, keepalive_expiry=expiry)}
     proxy = ReverseProxy(route, **options)
     # With its protocol named, since asyncio turns Nagle's algorithm off for no other.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)

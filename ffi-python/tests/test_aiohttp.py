@@ -91,7 +91,7 @@ async def test_deadline_and_lease(start: Start) -> None:
         began = time.monotonic()
         with pytest.raises(aiohttp.ServerTimeoutError):
             await ask(session)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
     lone = Pool([Instance(pool["a"].address, max_in_flight=1)])
     async with make(lone) as session:
         async with session.get("http://orders/slow") as response:

@@ -18,9 +18,6 @@ from pointsman import Instance, NoInstance, Pool
 
 Start = Callable[..., list[Backend]]
 
-# On a busy machine thousands of requests take long.
-pytestmark = pytest.mark.timeout(300)
-
 BY_VERSION = [{"match": ["version"], "when_absent": "untagged"}]
 CLIENTS = [kind for kind in KINDS if kind != "proxy"]
 

@@ -80,7 +80,7 @@ def test_deadline_lease_and_pickle(start: Start) -> None:
         began = time.monotonic()
         with pytest.raises(requests.Timeout):
             session.get("http://orders/")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
     pool = Pool([Instance(start("a")[0].address, max_in_flight=1)])
     with make(pool) as session:
         with session.get("http://orders/bytes/300000", stream=True) as response:

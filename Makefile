@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .DEFAULT_GOAL := help
-.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python install
+.PHONY: help test setup lint doc check bench bench-check gate report report-check record record-table c python bench-python install
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -49,6 +49,9 @@ c: ## the C and C++ library: builds, installs and tests it
 
 python: ## the Python package: builds, checks and tests it
 	$(MAKE) -C ffi-python test
+
+bench-python: ## measures the Python package beside what Python offers, ratios in one run
+	$(MAKE) -C ffi-python bench
 
 install: ## installs the C and C++ library; PREFIX=/usr/local unless given
 	$(MAKE) -C ffi-c install

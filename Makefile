@@ -5,7 +5,7 @@ MINUTES ?= 5
 
 .DEFAULT_GOAL := help
 .PHONY: help test setup lint doc check vectors fuzz fuzz-check soak bench bench-check gate report report-check record record-table c python install \
-	no-panic panics hack msrv deny coverage coverage-note mutants latency loom asan tsan sanitize-all miri bench-proxy release-check
+	no-panic panics hack msrv deny coverage coverage-note mutants latency loom asan tsan sanitize-all miri bench-proxy release-check bench-python
 
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
@@ -105,6 +105,9 @@ release-check: ## builds and installs the C library with cargo-c too; builds car
 
 python: ## the Python package: builds, checks and tests it
 	$(MAKE) -C ffi-python test
+
+bench-python: ## measures the Python package beside what Python offers, ratios in one run
+	$(MAKE) -C ffi-python bench
 
 install: ## installs the C and C++ library; PREFIX=/usr/local unless given
 	$(MAKE) -C ffi-c install

@@ -9,6 +9,7 @@
 mod alloc;
 mod args;
 mod compare;
+mod departures;
 mod explain;
 mod failure;
 mod input;

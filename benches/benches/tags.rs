@@ -4,30 +4,11 @@ mod common;
 
 use std::hint::black_box;
 
-use common::{instances, pool, route, weights};
+use common::{pool, route};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use pointsman::{Instance, Policy, Request, RouteSpec, Tier};
-use rand::SeedableRng;
-use rand::distr::Distribution;
-use rand::distr::weighted::WeightedIndex;
-use rand_xoshiro::SplitMix64;
-
-const TAGS: [(&str, &str); 2] = [("version", "gray"), ("env", "prod")];
-const REQUIRE: [(&str, &str); 3] = [("version", "gray"), ("env", "prod"), ("arch", "arm")];
-
-/// What a tutorial does: filters into a list, sums its weights and draws.
-fn filter_and_draw<'a>(
-    list: &'a [Instance],
-    wanted: &[(&str, &str)],
-    rng: &mut SplitMix64,
-) -> Option<&'a Instance> {
-    let matching: Vec<&Instance> = list
-        .iter()
-        .filter(|instance| wanted.iter().all(|(key, value)| instance.tags.contains(key, value)))
-        .collect();
-    let index = WeightedIndex::new(matching.iter().map(|instance| instance.weight)).ok()?;
-    Some(matching[index.sample(rng)])
-}
+use pointsman::{Policy, Request, RouteSpec, Tier};
+use pointsman_bench::lists::{EXCLUDE, REQUIRE, TAGS, instances, weights};
+use pointsman_bench::peers::filter::Filter;
 
 fn match_tags(c: &mut Criterion) {
     let mut group = c.benchmark_group("match_tags");
@@ -47,9 +28,9 @@ fn match_tags(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("two_tags", n), |b| {
             b.iter(|| matching.pick(black_box(&request)).map(|pick| pick.index()));
         });
-        let (list, mut rng) = (instances(&weights(n)), SplitMix64::seed_from_u64(1));
+        let mut filter = Filter::new(instances(&weights(n)));
         group.bench_function(BenchmarkId::new("filter_into_a_list", n), |b| {
-            b.iter(|| filter_and_draw(black_box(&list), &TAGS, &mut rng).map(|instance| instance.weight));
+            b.iter(|| filter.tagged(black_box(&TAGS)));
         });
     }
     group.finish();
@@ -67,9 +48,9 @@ fn require(c: &mut Criterion) {
     group.bench_function(BenchmarkId::new("three", n), |b| {
         b.iter(|| route.pick(black_box(&request)).map(|pick| pick.index()));
     });
-    let (list, mut rng) = (instances(&weights(n)), SplitMix64::seed_from_u64(1));
+    let mut filter = Filter::new(instances(&weights(n)));
     group.bench_function(BenchmarkId::new("filter_into_a_list", n), |b| {
-        b.iter(|| filter_and_draw(black_box(&list), &REQUIRE, &mut rng).map(|instance| instance.weight));
+        b.iter(|| filter.tagged(black_box(&REQUIRE)));
     });
     group.finish();
 }
@@ -77,24 +58,18 @@ fn require(c: &mut Criterion) {
 fn exclude(c: &mut Criterion) {
     let mut group = c.benchmark_group("exclude");
     let n = 8;
-    let (pool, list) = (pool(&weights(n)), instances(&weights(n)));
+    let pool = pool(&weights(n));
     let route = route(&pool, Policy::WeightedRandom);
-    let excluded: Vec<&str> = list[..3].iter().map(|instance| &*instance.id).collect();
-    let request = Request::new().exclude(&excluded);
-    assert!(route.pick(&request).expect("an instance").index() >= 3);
+    let request = Request::new().exclude(&EXCLUDE);
+    let mut filter = Filter::new(instances(&weights(n)));
+    for _ in 0..1_000 {
+        assert!(route.pick(&request).expect("an instance").index() >= EXCLUDE.len());
+        assert!(filter.without(&EXCLUDE) >= EXCLUDE.len());
+    }
     group.bench_function("three_of_eight", |b| {
         b.iter(|| route.pick(black_box(&request)).map(|pick| pick.index()));
     });
-    let mut rng = SplitMix64::seed_from_u64(1);
-    group.bench_function("rebuild_without", |b| {
-        b.iter(|| {
-            let left: Vec<&Instance> =
-                list.iter().filter(|instance| !excluded.contains(&&*instance.id)).collect();
-            let index =
-                WeightedIndex::new(left.iter().map(|instance| instance.weight)).expect("valid weights");
-            left[index.sample(&mut rng)].weight
-        });
-    });
+    group.bench_function("rebuild_without", |b| b.iter(|| filter.without(black_box(&EXCLUDE))));
     group.finish();
 }
 

@@ -14,7 +14,6 @@ mod explain;
 mod failure;
 mod input;
 mod inspect;
-mod peers;
 mod progress;
 mod record;
 mod render;

@@ -4,12 +4,12 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use pointsman::{Instance, Policy, Pool, Route, RouteSpec, Tier};
+use pointsman_bench::lists::{address, instances, weights};
+use pointsman_bench::peers::drawn::Swapped;
 
 use super::{Setup, bad};
 use crate::compare::contender::Contender;
-use crate::compare::lists::{address, instances, weights};
 use crate::failure::Failure;
-use crate::peers::drawn::Swapped;
 
 /// Steps over the list, so that updates in a row touch different instances.
 const STEP: usize = 31;

@@ -1,29 +1,33 @@
-//! The lists that are picked from.
+//! The lists that are picked from, and what requests ask of them.
 
 use pointsman::Instance;
 
-/// What the requests of the jobs ask for.
-pub(crate) const TAGS: [(&str, &str); 2] = [("version", "gray"), ("env", "prod")];
-pub(crate) const REQUIRE: [(&str, &str); 3] = [("version", "gray"), ("env", "prod"), ("arch", "arm")];
-pub(crate) const EXCLUDE: [&str; 3] = ["10.0.0.0:8080", "10.0.0.1:8080", "10.0.0.2:8080"];
-pub(crate) const ZONE: &str = "a";
+/// Tags of a request, which some instances have both of.
+pub const TAGS: [(&str, &str); 2] = [("version", "gray"), ("env", "prod")];
+/// Requirements that few instances meet.
+pub const REQUIRE: [(&str, &str); 3] = [("version", "gray"), ("env", "prod"), ("arch", "arm")];
+/// The first three instances.
+pub const EXCLUDE: [&str; 3] = ["10.0.0.0:8080", "10.0.0.1:8080", "10.0.0.2:8080"];
+/// The zone of every third instance.
+pub const ZONE: &str = "a";
 
 /// Weights that need a table: no two neighbours alike, and no short cycle.
-pub(crate) fn weights(n: usize) -> Vec<f64> {
+pub fn weights(n: usize) -> Vec<f64> {
     (0..n).map(|at| ((at * 7_919) % 97 + 1) as f64 + 0.123).collect()
 }
 
 /// Weights with a short cycle.
-pub(crate) fn turns(n: usize) -> Vec<f64> {
+pub fn turns(n: usize) -> Vec<f64> {
     (0..n).map(|at| (at % 7 + 1) as f64).collect()
 }
 
-pub(crate) fn address(at: usize) -> String {
+/// The address of the instance at this place, which is its id too.
+pub fn address(at: usize) -> String {
     format!("10.{}.{}.{}:8080", at >> 16, at >> 8 & 255, at & 255)
 }
 
 /// Instances with a zone and three tags each.
-pub(crate) fn instances(weights: &[f64]) -> Vec<Instance> {
+pub fn instances(weights: &[f64]) -> Vec<Instance> {
     let instance = |(at, weight): (usize, &f64)| {
         Instance::new(address(at))
             .weight(*weight)

@@ -39,7 +39,7 @@ report-check: ## opens a short report in Chromium and checks its charts; `make c
 	$(CARGO) test -p pointsman-bench --test report
 
 record: ## measures, keeps the results in benches/record and puts them into the README; takes minutes
-	$(CARGO) run --release -p pointsman-bench -- record
+	$(CARGO) run --release -p pointsman-bench --features pingora -- record
 
 record-table: ## puts the newest record into the README
 	$(CARGO) run -p pointsman-bench -- record --table

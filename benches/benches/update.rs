@@ -8,20 +8,14 @@ use common::{PLAIN, assert_shares, expected, route};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use pointsman::{
     Algorithm, ConsistentHash, Ejection, Instance, Outcome, Policy, Pool, PoolOptions, PoolSpec, Request,
-    Route, RouteSpec, Tier,
+    Route,
 };
-use pointsman_bench::lists::{address, instances, turns, weights};
+use pointsman_bench::lists::{self, address, instances, turns, weights};
 
 const N: usize = 10_000;
 
 fn four_routes(pool: &Pool) -> Vec<Route> {
-    let specs = [
-        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new()),
-        RouteSpec::new(Policy::WeightedRoundRobin).tier(Tier::new()),
-        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().matching("version")).tier(Tier::new()),
-        RouteSpec::new(Policy::LeastRequest).tier(Tier::new().tag("env", "prod")),
-    ];
-    specs.into_iter().map(|spec| pool.route(spec).expect("a valid route")).collect()
+    lists::four_routes().into_iter().map(|spec| pool.route(spec).expect("a valid route")).collect()
 }
 
 fn update_one(c: &mut Criterion) {
@@ -31,21 +25,18 @@ fn update_one(c: &mut Criterion) {
     let pool = Pool::new(list.clone()).expect("a valid list");
     let routes = four_routes(&pool);
     let mut round = 0_usize;
-    group.bench_function("weight", |b| {
-        b.iter(|| {
-            round += 1;
-            pool.edit(|edit| edit.set_weight(&address(round * 31 % N), (round % 50 + 1) as f64))
-                .expect("accepted")
-        });
-    });
-    assert_eq!(routes.len(), pool.status().routes);
-    // The last change is what routes pick by.
-    let changed = address(round * 31 % N);
-    let of = |list: Vec<Instance>| list.iter().find(|instance| *instance.id == *changed).map(|it| it.weight);
-    assert_eq!(of(pool.instances()), Some((round % 50 + 1) as f64));
+    let mut change = || {
+        round += 1;
+        let (at, weight) = (round * 31 % N, (round % 50 + 1) as f64);
+        pool.edit(|edit| edit.set_weight(&address(at), weight)).expect("accepted");
+        (at, weight)
+    };
+    // The change is what routes pick by.
+    let (at, weight) = change();
     let sum: f64 = pool.instances().iter().map(|instance| instance.weight).sum();
-    let shares = expected(&pool, &routes[0], &PLAIN);
-    assert!((shares[round * 31 % N] - (round % 50 + 1) as f64 / sum).abs() < 1e-12);
+    assert!((expected(&pool, &routes[0], &PLAIN)[at] - weight / sum).abs() < 1e-12);
+    assert_eq!(pool.status().routes, 4);
+    group.bench_function("weight", |b| b.iter(&mut change));
     group.bench_function("build_anew", |b| {
         b.iter_batched(
             || list.clone(),

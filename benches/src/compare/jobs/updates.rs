@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use pointsman::{Instance, Policy, Pool, Route, RouteSpec, Tier};
-use pointsman_bench::lists::{address, instances, weights};
+use pointsman::{Instance, Pool, Route};
+use pointsman_bench::lists::{self, address, instances, weights};
 use pointsman_bench::peers::drawn::Swapped;
 
 use super::{Setup, bad};
@@ -16,13 +16,7 @@ const STEP: usize = 31;
 
 fn with_routes(list: Vec<Instance>) -> Result<(Pool, Vec<Route>), Failure> {
     let pool = Pool::new(list).map_err(bad)?;
-    let specs = [
-        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new()),
-        RouteSpec::new(Policy::WeightedRoundRobin).tier(Tier::new()),
-        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().matching("version")).tier(Tier::new()),
-        RouteSpec::new(Policy::LeastRequest).tier(Tier::new().tag("env", "prod")),
-    ];
-    let routes = specs.into_iter().map(|spec| pool.route(spec).map_err(bad));
+    let routes = lists::four_routes().into_iter().map(|spec| pool.route(spec).map_err(bad));
     Ok((pool.clone(), routes.collect::<Result<_, _>>()?))
 }
 

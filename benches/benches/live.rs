@@ -17,22 +17,25 @@ use xxhash_rust::xxh64::xxh64;
 
 const LATENCY: Duration = Duration::from_millis(2);
 
-fn lease_and_done(route: &Route) -> Option<usize> {
-    let lease = route.lease(black_box(&PLAIN)).ok()?;
+fn lease_and_done(route: &Route) -> bool {
+    let lease = route.lease(black_box(&PLAIN));
+    lease.map(|lease| lease.done(Outcome::Success, LATENCY)).is_ok()
+}
+
+/// The same in one moment, in which no latency decays.
+fn leased(route: &Route) -> usize {
+    const MOMENT: u64 = 1_000_000_000;
+    let lease = route.lease(&PLAIN).expect("an instance");
     let at = lease.picked().index();
-    lease.done(Outcome::Success, LATENCY);
-    Some(at)
+    lease.done_at(Outcome::Success, LATENCY, MOMENT);
+    at
 }
 
 /// Picks, and picks that are counted as in flight and end.
 fn leases(c: &mut Criterion) {
     let mut group = c.benchmark_group("leases");
-    let list = || instances(&turns(100));
-    let ejecting = PoolOptions::new().spec(PoolSpec::new().ejection(Ejection::default()));
-    for (name, pool) in [
-        ("", Pool::new(list()).expect("a valid list")),
-        (", ejection on", Pool::with(ejecting, list()).expect("a valid list")),
-    ] {
+    let specs = [("", PoolSpec::new()), (", ejection on", PoolSpec::new().ejection(Ejection::default()))];
+    for (name, spec) in specs {
         for (policy_name, policy) in [
             ("weighted_random", Policy::WeightedRandom),
             ("least_request", Policy::LeastRequest),
@@ -40,10 +43,12 @@ fn leases(c: &mut Criterion) {
             ("peak_ewma", Policy::PeakEwma(PeakEwma::new())),
             ("consistent_hash, bounded", Policy::ConsistentHash(ConsistentHash::new().bound(1.25))),
         ] {
+            let options = PoolOptions::new().spec(spec.clone());
+            let pool = Pool::with(options, instances(&turns(100))).expect("a valid list");
             let route = route(&pool, policy);
             // One at a time and all as fast: the shares of idle instances, whatever the policy follows.
             let shares = expected(&pool, &route, &PLAIN);
-            assert_shares(policy_name, &shares, || lease_and_done(&route).expect("an instance"));
+            assert_shares(policy_name, &shares, || leased(&route));
             let id = |what| BenchmarkId::new(what, format!("{policy_name}{name}"));
             group.bench_function(id("pick"), |b| {
                 b.iter(|| route.pick(black_box(&PLAIN)).map(|pick| pick.index()));

@@ -85,11 +85,11 @@ mutants: ## changes the code in many small ways, each of which a test must notic
 report: ## measures, and writes report.html; takes minutes
 	$(CARGO) run --release -p pointsman-bench -- report -o report.html
 
-report-check: ## opens a short report in Chromium and checks its charts
-	$(CARGO) test -p pointsman-bench --test report -- --ignored
+report-check: ## opens a short report in Chromium and checks its charts; `make check` does it too
+	$(CARGO) test -p pointsman-bench --test report
 
 record: ## measures, keeps the results in benches/record and puts them into the README; takes minutes
-	$(CARGO) run --release -p pointsman-bench -- record
+	$(CARGO) run --release -p pointsman-bench --features pingora -- record
 
 record-table: ## puts the newest record into the README
 	$(CARGO) run -p pointsman-bench -- record --table

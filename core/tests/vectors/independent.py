@@ -182,8 +182,9 @@ def maglev(slots: int, members: list[Instance], key: str, takes: Callable[[int],
                     next_slot[at] = (next_slot[at] + skips[at]) % slots
                 owners[next_slot[at]] = at
                 taken[at] += 1
-    slot = xxh64(key.encode(), KEY_SEED) % slots
-    found = (owners[(slot + step) % slots] for step in range(slots))
+    hashed = xxh64(key.encode(), KEY_SEED)
+    probes = [hashed, *(mix((hashed + probe * GOLDEN) & MASK) for probe in range(1, 128))]
+    found = (owners[probe % slots] for probe in probes)
     return next(at for at in found if at is not None and takes(at))
 
 

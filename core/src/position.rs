@@ -4,14 +4,13 @@
 use std::sync::{Arc, Weak};
 
 use crossbeam_utils::CachePadded;
-use parking_lot::Mutex;
 
 use crate::live::Arena;
 use crate::policy::rotation::{Form, Rotation};
 use crate::policy::table::Table;
 use crate::publish::CommitGate;
 use crate::rng::mix2;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Mutex, Ordering};
 
 /// How far from the last instance's place in the list a picker looks for it after an update.
 const REACH: usize = 64;

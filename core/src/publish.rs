@@ -40,6 +40,8 @@ pub(crate) struct Published<T: Send + Sync + 'static> {
 /// A published value that is being read, kept by a pin or by whoever lends it.
 pub(crate) struct Guarded<'a, T> {
     value: &'a T,
+    #[cfg(loom)]
+    witness: Option<&'a crate::sync::model::Witness>,
     _pin: Option<Pin>,
 }
 
@@ -47,7 +49,12 @@ impl<'a, T> Guarded<'a, T> {
     /// A value that the lender holds.
     #[inline]
     pub(crate) fn held(value: &'a T) -> Self {
-        Self { value, _pin: None }
+        Self {
+            value,
+            #[cfg(loom)]
+            witness: None,
+            _pin: None,
+        }
     }
 }
 
@@ -56,6 +63,8 @@ impl<T> std::ops::Deref for Guarded<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
+        #[cfg(loom)]
+        self.witness.inspect(|witness| witness.read());
         self.value
     }
 }
@@ -80,7 +89,13 @@ impl<T: Send + Sync + 'static> Published<T> {
         // SAFETY: the pointer came from `Hold::into_raw` and its count is owned by `self` until `swap` moves it to
         // `Waiting`, which keeps it while a slot shows an epoch at or before the swap. `pin` announced its epoch
         // before this load, so the value outlives the pin, which outlives every borrow of the guard.
-        Guarded { value: unsafe { &(*node).value }, _pin: Some(pin) }
+        let node = unsafe { &*node };
+        Guarded {
+            value: &node.value,
+            #[cfg(loom)]
+            witness: Some(&node.witness),
+            _pin: Some(pin),
+        }
     }
 
     /// Whether this value is the published one. The caller holds it, so its address cannot have been used again.

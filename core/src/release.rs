@@ -2,11 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use parking_lot::Mutex;
 
 use crate::publish::CommitGate;
+use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// What the host wants to be told. Called on a writer's thread, outside every lock.
 pub(crate) type Hook = Box<dyn Fn(u64) + Send + Sync>;
@@ -64,7 +62,7 @@ impl Token {
 
 impl Drop for Token {
     fn drop(&mut self) {
-        if *self.taken.get_mut() {
+        if self.taken.load(Ordering::Relaxed) {
             self.releases.due.lock().push_back(self.user_data);
         }
     }

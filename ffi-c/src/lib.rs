@@ -26,3 +26,5 @@ mod version;
 
 #[cfg(test)]
 mod layout;
+#[cfg(test)]
+mod owners;

@@ -60,10 +60,7 @@ exports! {
     ) -> (count: Out<usize>) {
         request::with(request, |request| {
             with_room(room, |out| {
-                let drawn = picker.0.pick_distinct(request, out)?;
-                let count = drawn.len();
-                picks.put(room, drawn.into_iter());
-                Ok(count)
+                Ok(picker.0.pick_distinct(request, out, |drawn| picks.put(room, pointsman_pick::of_all(drawn)))?)
             })
         })
     }

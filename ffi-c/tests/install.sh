@@ -1,8 +1,9 @@
 #!/bin/sh
-# The installed library links with nothing but what its package files say: install.sh SOURCE BUILD
+# The installed library links with nothing but what its package files say: install.sh SOURCE BUILD DEBUG_LIBRARY
 set -eu
 source=$1
 build=$2
+debug=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : "${CC:=cc}"
@@ -80,10 +81,15 @@ cd "$work/second"
 rustc -O --edition 2024 --crate-name second --crate-type cdylib -o libsecond.so lib.rs
 "$CC" main.c $(pkg-config --cflags --libs pointsman) -L. -lsecond -o both_shared
 LD_LIBRARY_PATH=$lib:. ./both_shared
-rustc -O --edition 2024 --crate-name second --crate-type staticlib -o libsecond.a lib.rs
 natives=$(PKG_CONFIG_PATH=$work/static/${pkg#"$work"/prefix/} pkg-config --static --libs-only-l pointsman | sed 's/-lpointsman//')
-"$CC" main.c -I"$work/prefix/include" "$lib/libpointsman.a" libsecond.a $natives -o both_static
-./both_static
+# Whether either is for debugging, for release, or optimised as a whole.
+for how in '-C opt-level=0 -C debuginfo=2' '-C opt-level=3' '-C opt-level=3 -C lto=fat'; do
+    rustc $how --edition 2024 --crate-name second --crate-type staticlib -o libsecond.a lib.rs
+    for ours in "$lib/libpointsman.a" "$debug"; do
+        "$CC" main.c -I"$work/prefix/include" "$ours" libsecond.a $natives -o both_static
+        ./both_static
+    done
+done
 # The same where they come from different compilers: the second library's symbols made local, but for its own.
 ld -r --force-group-allocation --whole-archive libsecond.a -o second.o
 objcopy --wildcard --keep-global-symbol='second_*' second.o

@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
-/// Elements of the first chunk.
-const FIRST: usize = 64;
+/// Elements of the first chunk; one in a model, where each is dear.
+const FIRST: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// Chunks at most: room for 64 · (2²⁶ − 1) elements.
-const CHUNKS: usize = 26;
+pub(crate) const CHUNKS: usize = 26;
 
 /// Elements by index. Reading takes no lock; growing is for one writer at a time.
 pub(crate) struct Arena<T> {

@@ -5,8 +5,13 @@
 //! which generators and in-flight counts notice that they are in another process, and draws an offset that sets the
 //! child's rotations apart from its parent's.
 
+// Where nothing forks, little of this is used.
+#![cfg_attr(any(loom, miri), allow(dead_code, unused_imports))]
+
+// Not the model checker's: nothing forks in a model, and each access would be a point at which it tries every other thread.
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
 use crate::rng;
-use crate::sync::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// Forks between this process and the one that loaded the library.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -73,7 +78,7 @@ pub(crate) fn system_entropy(bytes: &mut [u8; 8]) -> bool {
     usize::try_from(got) == Ok(bytes.len())
 }
 
-#[cfg(all(unix, not(miri)))]
+#[cfg(all(unix, not(miri), not(loom)))]
 mod imp {
     use std::sync::Once;
 
@@ -149,11 +154,13 @@ mod imp {
     }
 }
 
-#[cfg(not(all(unix, not(miri))))]
+#[cfg(not(all(unix, not(miri), not(loom))))]
 mod imp {
     pub(crate) fn watch_forks() {}
 
     pub(crate) fn writers_barrier() -> bool {
+        #[cfg(loom)]
+        crate::sync::model::fence();
         true
     }
 }

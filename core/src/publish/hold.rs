@@ -10,12 +10,16 @@ use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+#[cfg(loom)]
+use crate::sync::model::Witness;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
 /// A value with its count and its place on the retired list.
 #[repr(C)]
 pub(super) struct Node<T> {
     header: Header,
+    #[cfg(loom)]
+    pub(super) witness: Witness,
     pub(super) value: T,
 }
 
@@ -101,7 +105,13 @@ impl<T: Send + Sync + 'static> Hold<T> {
             free: free::<T>,
             home: home.clone(),
         };
-        Self { node: NonNull::from(Box::leak(Box::new(Node { header, value }))) }
+        let node = Node {
+            header,
+            #[cfg(loom)]
+            witness: Witness::new(),
+            value,
+        };
+        Self { node: NonNull::from(Box::leak(Box::new(node))) }
     }
 
     pub(super) fn into_raw(self) -> *mut Node<T> {
@@ -126,6 +136,9 @@ impl<T: Send + Sync + 'static> Hold<T> {
     ///
     /// `node` came from [`into_raw`](Self::into_raw), and its count stays above zero during the call.
     pub(super) unsafe fn from_raw_shared(node: *mut Node<T>) -> Self {
+        #[cfg(loom)]
+        // SAFETY: a model leaves the node's memory where it is.
+        unsafe { &(*node).witness }.read();
         // SAFETY: the caller's promise.
         unsafe { (*node).header.count.fetch_add(1, Ordering::Relaxed) };
         // SAFETY: the count just raised is this hold's own.
@@ -145,6 +158,9 @@ impl<T: Send + Sync + 'static> Deref for Hold<T> {
 
     #[inline]
     fn deref(&self) -> &T {
+        #[cfg(loom)]
+        // SAFETY: a model leaves the node's memory where it is.
+        unsafe { self.node.as_ref() }.witness.read();
         // SAFETY: `self` keeps the count above zero, and a node is freed only at zero.
         unsafe { &self.node.as_ref().value }
     }
@@ -179,6 +195,14 @@ impl Drop for Retired {
 ///
 /// `header` is the first field of a `Node<T>` from `Hold::new` with count 0 that nothing else points to.
 unsafe fn free<T>(header: *mut Header) {
+    #[cfg(loom)]
+    // SAFETY: the caller's promise. The memory stays, so that who reads too late finds the witness and nothing else.
+    return unsafe {
+        let node = header.cast::<Node<T>>();
+        (*node).witness.end();
+        ptr::drop_in_place(&raw mut (*node).value);
+    };
+    #[cfg(not(loom))]
     // SAFETY: the caller's promise; `repr(C)` puts the header at the node's own address.
     drop(unsafe { Box::from_raw(header.cast::<Node<T>>()) });
 }

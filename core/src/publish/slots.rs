@@ -12,16 +12,18 @@ use crossbeam_utils::CachePadded;
 
 use super::fork;
 use crate::rng;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, global, per_thread};
 
-/// The epoch that new pins announce. Starts above 0, which means clear.
-static EPOCH: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(1));
+global! {
+    /// The epoch that new pins announce. Starts above 0, which means clear.
+    static EPOCH: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(1));
 
-/// Every slot ever made, as a list that only grows. A slot of a thread that has ended is used again.
-static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(std::ptr::null_mut());
+    /// Every slot ever made, as a list that only grows. A slot of a thread that has ended is used again.
+    static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Number of slots made; a new slot's shard.
-static MADE: AtomicU32 = AtomicU32::new(0);
+    /// Number of slots made; a new slot's shard.
+    static MADE: AtomicU32 = AtomicU32::new(0);
+}
 
 #[repr(align(128))]
 pub(super) struct Slot {
@@ -35,9 +37,9 @@ pub(super) struct Slot {
     next: Option<&'static Slot>,
 }
 
-thread_local! {
-    static HAND: Hand = const { Hand { slot: Cell::new(None), rng: Cell::new(0), drawn_in: Cell::new(u32::MAX) } };
-    static OWNER: Owner = const { Owner };
+per_thread! {
+    static HAND: Hand = Hand { slot: Cell::new(None), rng: Cell::new(0), drawn_in: Cell::new(u32::MAX) };
+    static OWNER: Owner = Owner { slot: Cell::new(None) };
 }
 
 /// What a thread has at hand. Without a destructor, so that reaching it costs no check.
@@ -49,11 +51,15 @@ struct Hand {
 }
 
 /// Gives the thread's slot back when the thread ends.
-struct Owner;
+struct Owner {
+    slot: Cell<Option<&'static Slot>>,
+}
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        if let Some(slot) = HAND.with(|hand| hand.slot.take()) {
+        if let Some(slot) = self.slot.take() {
+            // A model has no thread-locals left by now.
+            let _ = HAND.try_with(|hand| hand.slot.set(None));
             if slot.depth.load(Ordering::Relaxed) == 0 {
                 slot.release();
             } else {
@@ -107,11 +113,16 @@ impl Slot {
     /// With `membarrier(2)` the writer makes it so: its barrier falls on this thread either after the store, which its
     /// scan then sees, or before the loads that follow, which then see its swap. Without, the exchange here, the
     /// reader's load, the writer's swap and the writer's scan are all SeqCst and so in one total order.
+    ///
+    /// In a model both sides have a sequentially consistent fence, which orders what the barrier orders: loom knows no
+    /// `membarrier(2)`, and takes sequentially consistent accesses for acquire and release.
     #[inline]
     fn announce(&self, epoch: u64) {
-        if fork::barrier_by_writers() {
+        if cfg!(loom) || fork::barrier_by_writers() {
             // Release pairs with `oldest_pinned`, as in `Pin::drop`.
             self.epoch.store(epoch, Ordering::Release);
+            #[cfg(loom)]
+            crate::sync::model::fence();
             std::sync::atomic::compiler_fence(Ordering::SeqCst);
         } else {
             self.epoch.swap(epoch, Ordering::SeqCst);
@@ -144,6 +155,7 @@ pub(super) fn oldest_pinned() -> u64 {
 }
 
 /// In a forked child: frees the slots of the threads that do not exist here.
+#[cfg_attr(any(loom, miri), allow(dead_code))]
 pub(super) fn forget_other_threads() {
     let own = HAND.with(|hand| hand.slot.get());
     for slot in all_slots() {
@@ -183,7 +195,7 @@ pub(crate) fn thread_shard() -> usize {
 #[cold]
 fn first_slot() -> &'static Slot {
     let slot = take_slot();
-    match OWNER.try_with(|_| ()) {
+    match OWNER.try_with(|owner| owner.slot.set(Some(slot))) {
         Ok(()) => HAND.with(|hand| hand.slot.set(Some(slot))),
         Err(_) => slot.ending.store(true, Ordering::Relaxed),
     }

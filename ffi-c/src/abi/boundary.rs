@@ -12,15 +12,16 @@ pub(crate) fn guard(
     error: *mut pointsman_error,
     body: impl FnOnce() -> Result<(), Fault>,
 ) -> pointsman_result {
-    match catch_unwind(AssertUnwindSafe(|| {
+    // Errors are told inside, so that what comes out is a number in a register; a fault would come out in memory.
+    catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "test-panic")]
         super::test_panic::trip();
-        body()
-    })) {
-        Ok(Ok(())) => POINTSMAN_OK,
-        Ok(Err(fault)) => tell(error, fault),
-        Err(payload) => tell(error, panicked(payload)),
-    }
+        match body() {
+            Ok(()) => POINTSMAN_OK,
+            Err(fault) => tell(error, fault),
+        }
+    }))
+    .unwrap_or_else(|payload| tell(error, panicked(payload)))
 }
 
 /// The body of a call, of which `?` leaves no more than the body.

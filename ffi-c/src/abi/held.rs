@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use pointsman::{Instance, NoInstance, Picked, Picker, Request};
+use pointsman::{Instance, NoInstance, Picked, Picker, Picks, Request};
 
 use super::outputs::{Filled, Slot};
 use crate::route::pointsman_pick;
@@ -50,19 +50,21 @@ impl HeldPicker {
         Ok(place.fill(pointsman_pick::new(instance.user_data, pick.version(), pick.picked())))
     }
 
-    /// Hands each pick to `put`.
+    /// Hands the picks to `put`, and returns how many there are.
     pub(crate) fn pick_distinct(
         &mut self,
         request: &Request<'_>,
         room: &mut [Picked],
-    ) -> Result<Vec<pointsman_pick>, NoInstance> {
+        put: impl FnOnce(&Picks<'_>),
+    ) -> Result<usize, NoInstance> {
         self.first = None;
         self.others.clear();
         let picks = self.picker.pick_distinct(request, room)?;
         let mut instances = picks.iter().map(NonNull::from);
         self.first = instances.next();
         self.others.extend(instances);
-        Ok(pointsman_pick::of_all(&picks).collect())
+        put(&picks);
+        Ok(picks.len())
     }
 
     /// An instance of the last answer.

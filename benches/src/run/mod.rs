@@ -1,11 +1,15 @@
 //! `run`: picks many times by each policy.
 //!
 //! For each policy a pool of its own, so that figures do not depend on what ran before: [`Route::pick`] on all threads for
-//! the shares; for a rotation, one more route from its canonical start for the prefixes; and a loop that only picks for
-//! the time, see [`crate::timing`].
+//! the shares, or, where requests in flight change what is picked, [`Route::lease`] in simulated time, see [`load`]; for a
+//! rotation, one more route from its canonical start for the prefixes; and a loop that only picks for the time, see
+//! [`crate::timing`].
+
+mod latencies;
+mod load;
+mod tally;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use pointsman::format::Format;
@@ -17,8 +21,11 @@ use crate::args::RunArgs;
 use crate::failure::Failure;
 use crate::input::{Asked, Input, Spec};
 use crate::progress::Progress;
-use crate::stats::{Prefixes, chi_square_p, fraction, max_share_error};
+use crate::stats::{Prefixes, fraction, max_share_error};
 use crate::{render, text, timing};
+use latencies::Latencies;
+use load::{Load, Waits};
+use tally::{batches, count};
 
 /// Picks counted for each policy, unless the arguments say how many.
 const PICKS: u64 = 1_000_000;
@@ -35,6 +42,9 @@ pub(crate) struct Report {
     pub(crate) instances: usize,
     pub(crate) source: Format,
     pub(crate) runs: Vec<Outcome>,
+    /// Where latencies are from and how many requests are in flight, where some run goes by leases.
+    #[serde(skip)]
+    pub(crate) load: Option<(String, usize)>,
 }
 
 /// What one policy did. `None` where a figure does not apply.
@@ -58,6 +68,9 @@ pub(crate) struct Outcome {
     /// Whether each pick had a key of its own.
     #[serde(skip)]
     pub(crate) keys: bool,
+    /// What requests came to, where they took their time.
+    #[serde(skip)]
+    pub(crate) waits: Option<Waits>,
 }
 
 #[derive(Serialize)]
@@ -65,6 +78,9 @@ pub(crate) struct Line {
     pub(crate) id: Arc<str>,
     pub(crate) expected: Option<f64>,
     pub(crate) observed: f64,
+    /// The mean latency of its requests, where they took their time.
+    #[serde(skip)]
+    pub(crate) latency_ms: Option<f64>,
 }
 
 /// The requests of a run: one and the same, or each with a key of its own for a policy that goes by keys.
@@ -91,20 +107,17 @@ enum Chance {
     Other,
 }
 
-/// What was counted.
-struct Tally {
-    counts: Vec<u64>,
-    /// Picks by branch and tier, in rows of [`pointsman::MAX_TIERS`].
-    tiers: Vec<u64>,
-    refused: u64,
-    refusal: Option<NoInstance>,
-}
-
 pub(crate) fn command(args: &RunArgs) -> Result<Answer, Failure> {
     let input = Input::read(&args.input)?;
     let specs = specs(args)?;
     let asked = Asked::new(&args.request);
     let instances = input.found.instances.len();
+    let latencies = match &args.latency_file {
+        Some(path) => Latencies::read(path, &input.found.instances)?,
+        None => Latencies::made_up(instances),
+    };
+    let in_flight = args.in_flight.unwrap_or_else(|| load::in_flight(instances));
+    let load = Load { latencies: &latencies, in_flight, seed: args.seed.unwrap_or(1) };
     let steps = specs.iter().map(|spec| steps(args, &spec.spec.policy, instances));
     let progress = Progress::new(steps.fold(0, u64::saturating_add));
     let mut runs = Vec::with_capacity(specs.len());
@@ -113,12 +126,14 @@ pub(crate) fn command(args: &RunArgs) -> Result<Answer, Failure> {
         progress.say(spec.spec.policy.name());
         let by_key = matches!(spec.spec.policy, Policy::ConsistentHash(_));
         let requests = Requests { request: asked.request(), keys: by_key && args.request.key.is_none() };
-        let (outcome, refusal) = run(args, &input, spec, requests, &progress)?;
+        let (outcome, refusal) = run(args, &input, spec, requests, &load, &progress)?;
         nobody = nobody.or(refusal);
         runs.push(outcome);
     }
     drop(progress);
-    let report = Report { instances, source: input.found.report.format, runs };
+    let leased = runs.iter().any(|run| run.waits.is_some());
+    let load = leased.then(|| (latencies.source.clone(), in_flight));
+    let report = Report { instances, source: input.found.report.format, runs, load };
     let text = if args.json { text::json(&report)? } else { render::run(&report, &input, args) };
     Ok(Answer { text, nobody: nobody.map(|refusal| format!("{}: {refusal}", input.name)) })
 }
@@ -167,20 +182,29 @@ fn run(
     input: &Input,
     spec: &Spec,
     requests: Requests<'_>,
+    load: &Load<'_>,
     progress: &Progress,
 ) -> Result<(Outcome, Option<NoInstance>), Failure> {
     let picks = picks(args, &spec.spec.policy, input.found.instances.len());
     let pool = input.pool(args.seed)?;
     let route = spec.route(&pool)?;
     let explained = route.explain(&requests.request);
-    let expected = expected(input, &explained);
-    let tally = count(&route, requests, input.found.instances.len(), (picks, args.threads), progress)?;
+    let follows = load::follows(&spec.spec.policy);
+    // What requests in flight decide has no share that it should get.
+    let expected = expected(input, &explained).filter(|_| !follows);
+    let (tally, waits) = if follows || args.latency_file.is_some() {
+        load::count(&pool, &route, requests, picks, load, progress)?
+    } else {
+        let threads = (picks, args.threads);
+        (count(&route, requests, input.found.instances.len(), threads, progress)?, None)
+    };
     let served = picks - tally.refused;
 
     let shares = input.found.instances.iter().enumerate().map(|(index, instance)| Line {
         id: instance.id.clone(),
         expected: expected.as_ref().map(|shares| shares[index]),
         observed: fraction(tally.counts[index], picks),
+        latency_ms: waits.as_ref().map(|_| load.latencies.mean_ms(index)),
     });
     let mut outcome = Outcome {
         policy: spec.spec.policy.name(),
@@ -195,6 +219,7 @@ fn run(
         no_instance: tally.refusal.map(|refusal| refusal.reason),
         rotation: None,
         keys: requests.keys,
+        waits,
     };
     if served == 0 {
         return Ok((outcome, tally.refusal));
@@ -290,95 +315,4 @@ fn prefixes(route: &Route, request: &Request<'_>, expected: &[f64], picks: u64, 
         progress.add(batch);
     }
     prefixes.finish()
-}
-
-fn batches(picks: u64) -> impl Iterator<Item = u64> {
-    (0..picks).step_by(BATCH as usize).map(move |begin| BATCH.min(picks - begin))
-}
-
-fn count(
-    route: &Route,
-    requests: Requests<'_>,
-    instances: usize,
-    (picks, threads): (u64, u16),
-    progress: &Progress,
-) -> Result<Tally, Failure> {
-    let threads = u64::from(threads);
-    let begin = |thread: u64| picks / threads * thread + thread.min(picks % threads);
-    if threads == 1 {
-        return Ok(Tally::count(route, requests, instances, 0..picks, progress));
-    }
-    std::thread::scope(|scope| {
-        let mut workers = Vec::with_capacity(threads as usize);
-        for thread in 0..threads {
-            let work =
-                move || Tally::count(route, requests, instances, begin(thread)..begin(thread + 1), progress);
-            let worker = std::thread::Builder::new().spawn_scoped(scope, work);
-            workers.push(worker.map_err(|error| Failure::bad("--threads", error))?);
-        }
-        let tallies = workers.into_iter().filter_map(|worker| worker.join().ok());
-        Ok(tallies.fold(Tally::new(instances), Tally::plus))
-    })
-}
-
-impl Tally {
-    fn new(instances: usize) -> Self {
-        let tiers = pointsman::MAX_BRANCHES * pointsman::MAX_TIERS;
-        Self { counts: vec![0; instances], tiers: vec![0; tiers], refused: 0, refusal: None }
-    }
-
-    fn count(
-        route: &Route,
-        requests: Requests<'_>,
-        instances: usize,
-        picks: Range<u64>,
-        progress: &Progress,
-    ) -> Self {
-        let mut tally = Self::new(instances);
-        let mut number = picks.start;
-        for batch in batches(picks.end - picks.start) {
-            for _ in 0..batch {
-                let pick = requests.with(number, |request| route.pick(request));
-                number += 1;
-                match pick {
-                    Ok(pick) => {
-                        tally.counts[pick.index()] += 1;
-                        tally.tiers[pick.branch() * pointsman::MAX_TIERS + pick.tier()] += 1;
-                    }
-                    Err(refusal) => {
-                        tally.refused += 1;
-                        tally.refusal.get_or_insert(refusal);
-                    }
-                }
-            }
-            progress.add(batch);
-        }
-        tally
-    }
-
-    fn plus(mut self, other: Self) -> Self {
-        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
-        self.tiers.iter_mut().zip(other.tiers).for_each(|(sum, count)| *sum += count);
-        self.refused += other.refused;
-        self.refusal = self.refusal.or(other.refusal);
-        self
-    }
-
-    /// Branch and tier that served most; of several the first.
-    fn busiest_tier(&self) -> Option<(usize, usize)> {
-        let most = *self.tiers.iter().max().filter(|most| **most > 0)?;
-        let place = self.tiers.iter().position(|count| *count == most)?;
-        Some((place / pointsman::MAX_TIERS, place % pointsman::MAX_TIERS))
-    }
-
-    /// Refused picks are one cell more.
-    fn chi_square_p(&self, expected: &[f64], picks: u64) -> Option<f64> {
-        if self.refused == 0 {
-            return chi_square_p(expected, &self.counts, picks);
-        }
-        let refused = (1.0 - expected.iter().sum::<f64>()).max(0.0);
-        let expected: Vec<f64> = expected.iter().copied().chain([refused]).collect();
-        let counts: Vec<u64> = self.counts.iter().copied().chain([self.refused]).collect();
-        chi_square_p(&expected, &counts, picks)
-    }
 }

@@ -1,21 +1,18 @@
 //! What is picked agrees with the shares that are told, to the last pick of a million.
 
-mod common;
+use pointsman::{Branch, Health, Instance, Policy, Pool, Reason, Request, RouteSpec, SplitBy, Tier};
 
-use common::{Hand, PLAIN, chi_square_p, dense, plain_route, policies, seeded, weighted};
-use pointsman::{Branch, Health, Instance, Policy, Pool, Reason, Request, Route, RouteSpec, SplitBy, Tier};
+use crate::common::{Hand, PLAIN, dense, plain_route, policies, seeded, weighted};
+use crate::harness::chi_square;
 
 /// Picks of each kind.
-const PICKS: usize = 1_000_000;
+pub(crate) const PICKS: usize = 1_000_000;
 
 /// Picks where kinds are combined.
-const FEWER: usize = 100_000;
-
-/// Below this the picks do not come from the shares.
-const LEAST_P: f64 = 1e-4;
+pub(crate) const FEWER: usize = 100_000;
 
 /// Instances of every state and of weights that add up to 100 where they may be picked; tags and zones mixed.
-fn instances() -> Vec<Instance> {
+pub(crate) fn instances() -> Vec<Instance> {
     let mut list = Vec::new();
     for (at, weight) in [20.0, 1.0, 9.0, 30.0, 5.0, 5.0, 12.0, 18.0].into_iter().enumerate() {
         let version = if at % 2 == 0 { "stable" } else { "gray" };
@@ -35,7 +32,7 @@ fn instances() -> Vec<Instance> {
 }
 
 /// The same with weights whose ratios are no small integers.
-fn golden_instances() -> Vec<Instance> {
+pub(crate) fn golden_instances() -> Vec<Instance> {
     let change = |(at, instance): (usize, Instance)| {
         let weight = instance.weight * (1.0 + (at as f64 + 1.0).sqrt() / 7.0);
         instance.weight(weight)
@@ -44,13 +41,13 @@ fn golden_instances() -> Vec<Instance> {
 }
 
 /// A way to ask: the route's tiers, and the request.
-struct Shape {
-    name: &'static str,
-    spec: fn(Policy) -> RouteSpec,
-    request: Request<'static>,
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) spec: fn(Policy) -> RouteSpec,
+    pub(crate) request: Request<'static>,
     /// Whether one set answers every request in turn, so that a rotation is exact.
-    in_turn: bool,
-    combined: bool,
+    pub(crate) in_turn: bool,
+    pub(crate) combined: bool,
 }
 
 fn one_tier(policy: Policy) -> RouteSpec {
@@ -77,7 +74,7 @@ fn two_values(policy: Policy) -> RouteSpec {
     RouteSpec::new(policy).tier(Tier::new().matching("version").matching("rack"))
 }
 
-const SHAPES: [Shape; 10] = [
+pub(crate) const SHAPES: [Shape; 10] = [
     Shape { name: "plain", spec: one_tier, request: PLAIN, in_turn: true, combined: false },
     Shape {
         name: "tags",
@@ -135,7 +132,7 @@ const SHAPES: [Shape; 10] = [
     },
 ];
 
-fn counts(hand: &mut Hand, request: &Request<'_>, n: usize, picks: usize) -> Vec<u64> {
+pub(crate) fn counts(hand: &mut Hand, request: &Request<'_>, n: usize, picks: usize) -> Vec<u64> {
     let mut counts = vec![0_u64; n];
     for _ in 0..picks {
         match hand.index(request) {
@@ -164,8 +161,8 @@ fn assert_shares_hold(policy: &Policy, list: Vec<Instance>, most: usize) {
         for (which, mut hand) in Hand::both(&route, 2).into_iter().enumerate() {
             let picks = if shape.combined { FEWER } else { most };
             let counts = counts(&mut hand, &shape.request, pool.len(), picks);
-            let p = chi_square_p(&counts, &told);
-            assert!(p > LEAST_P, "{policy:?}, {}, {which}: p = {p}, {counts:?} for {told:?}", shape.name);
+            let what = format!("{policy:?}, {}, {which}: {counts:?} for {told:?}", shape.name);
+            chi_square(&counts, &told).assert_sound(&what);
             let excluded: &[&str] = match shape.name {
                 "exclusions" => &["up-3", "up-1"],
                 "a split, with an exclusion" => &["up-0"],
@@ -202,74 +199,6 @@ fn weighted_round_robin_picks_are_the_shares() {
 #[test]
 fn least_load_picks_are_the_shares() {
     assert_shares_hold(&Policy::LeastLoad, instances(), PICKS);
-}
-
-fn form(route: &Route, request: &Request<'_>) -> Option<&'static str> {
-    route.explain(request).branches[0].tiers[0].rotation
-}
-
-#[test]
-fn every_cycle_of_an_exact_rotation_has_the_exact_counts() {
-    for (policy, expected) in [(Policy::RoundRobin, "equal"), (Policy::WeightedRoundRobin, "exact")] {
-        let pool = seeded(3, instances());
-        for shape in SHAPES.iter().filter(|shape| shape.in_turn) {
-            let route = pool.route((shape.spec)(policy.clone())).expect("a good spec");
-            assert_eq!(form(&route, &shape.request), Some(expected));
-            let told = dense(&route.shares(&shape.request), &pool);
-            // The smallest number of turns of which every share is a whole number.
-            let whole = |turns: &usize| {
-                told.iter().all(|share| {
-                    (share * *turns as f64).fract().abs().min(1.0 - (share * *turns as f64).fract()) < 1e-6
-                })
-            };
-            let cycle = (1..5_000).find(whole).expect("a short cycle");
-            for mut hand in Hand::both(&route, 4) {
-                for _ in 0..PICKS / cycle {
-                    let counts = counts(&mut hand, &shape.request, pool.len(), cycle);
-                    for (count, share) in counts.iter().zip(&told) {
-                        assert_eq!(
-                            *count as f64,
-                            (share * cycle as f64).round(),
-                            "{policy:?}, {}",
-                            shape.name
-                        );
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn every_prefix_of_a_rotation_is_within_its_bound() {
-    for (list, expected) in [(instances(), "exact"), (golden_instances(), "golden")] {
-        let pool = seeded(5, list);
-        for shape in SHAPES.iter().filter(|shape| shape.in_turn) {
-            let route = pool.route((shape.spec)(Policy::WeightedRoundRobin)).expect("a good spec");
-            assert_eq!(form(&route, &shape.request), Some(expected));
-            let told = dense(&route.shares(&shape.request), &pool);
-            let members = told.iter().filter(|share| **share > 0.0).count() as f64;
-            let [shared, own] = Hand::both_at(&route, 0);
-            let anywhere = Hand::Picker(route.picker_seeded(6));
-            let golden = expected == "golden";
-            let hands = [(shared, if golden { PICKS } else { FEWER }), (own, FEWER), (anywhere, FEWER)];
-            // Only the golden form's bound holds from any start.
-            for (mut hand, picks) in hands.into_iter().take(if golden { 3 } else { 2 }) {
-                let mut counts = vec![0_u32; pool.len()];
-                for turn in 1..=picks as u32 {
-                    counts[hand.index(&shape.request).expect("an instance")] += 1;
-                    let bound = match expected {
-                        "exact" => 1.0 - 1.0 / (2.0 * members - 2.0) + 1e-6,
-                        _ => 1.0 + 0.42 * f64::from(turn).ln(),
-                    };
-                    for (count, share) in counts.iter().zip(&told) {
-                        let distance = (f64::from(*count) - share * f64::from(turn)).abs();
-                        assert!(distance <= bound, "{distance} at {turn}, {}", shape.name);
-                    }
-                }
-            }
-        }
-    }
 }
 
 #[test]
@@ -311,80 +240,9 @@ fn the_first_pick_of_a_fresh_pool_is_drawn_by_weight() {
                 }
             }
             for counts in [shared, own] {
-                let p = chi_square_p(&counts, &told);
-                assert!(p > 1e-7, "{policy:?}: p = {p}, {counts:?} for {told:?}");
+                let what = format!("{policy:?}: {counts:?} for {told:?}");
+                chi_square(&counts, &told).assert_sound_unseeded(&what);
             }
-        }
-    }
-}
-
-#[test]
-fn the_largest_weights_there_are_share_evenly() {
-    let pool =
-        seeded(9, weighted(&[("a", f64::MAX), ("b", f64::MAX), ("c", f64::MAX), ("d", f64::MAX / 2.0)]));
-    for policy in common::by_weight() {
-        let route = plain_route(&pool, policy);
-        let told = dense(&route.shares(&PLAIN), &pool);
-        for (told, share) in told.iter().zip([2.0 / 7.0, 2.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0]) {
-            assert!((told - share).abs() < 1e-12, "{told}");
-        }
-        for request in [PLAIN, PLAIN.exclude(&["b"])] {
-            let told = dense(&route.shares(&request), &pool);
-            for mut hand in Hand::both(&route, 10) {
-                let p = chi_square_p(&counts(&mut hand, &request, 4, 200_000), &told);
-                assert!(p > LEAST_P, "p = {p}");
-            }
-        }
-    }
-    let many: Vec<Instance> = (0..1_000).map(|at| Instance::new(format!("i{at}")).weight(f64::MAX)).collect();
-    let pool = seeded(9, many);
-    for policy in common::by_weight() {
-        let route = plain_route(&pool, policy);
-        let told = dense(&route.shares(&PLAIN), &pool);
-        assert!(told.iter().all(|share| (share - 0.001).abs() < 1e-12));
-        let p = chi_square_p(&counts(&mut Hand::Route(route), &PLAIN, 1_000, 200_000), &told);
-        assert!(p > LEAST_P, "p = {p}");
-    }
-}
-
-#[test]
-fn subnormal_weights_keep_their_shares() {
-    let tiny = 5e-324;
-    let pool = seeded(11, weighted(&[("a", tiny), ("b", 2.0 * tiny), ("c", 5.0 * tiny), ("d", 0.0)]));
-    for policy in common::by_weight() {
-        let route = plain_route(&pool, policy);
-        let told = dense(&route.shares(&PLAIN), &pool);
-        for (told, share) in told.iter().zip([0.125, 0.25, 0.625, 0.0]) {
-            assert!((told - share).abs() < 1e-12, "{told}");
-        }
-        for request in [PLAIN, PLAIN.exclude(&["b"])] {
-            let told = dense(&route.shares(&request), &pool);
-            for mut hand in Hand::both(&route, 12) {
-                let p = chi_square_p(&counts(&mut hand, &request, 4, 200_000), &told);
-                assert!(p > LEAST_P, "p = {p}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_weight_far_below_the_others_keeps_a_positive_share() {
-    let pool = seeded(13, weighted(&[("light", 1.0), ("heavy", 1e18), ("lighter", 1e-3)]));
-    for policy in common::by_weight() {
-        let route = plain_route(&pool, policy);
-        let told = dense(&route.shares(&PLAIN), &pool);
-        assert!((told[0] * 1e18 - 1.0).abs() < 1e-9 && (told[2] * 1e21 - 1.0).abs() < 1e-9, "{told:?}");
-        for mut hand in Hand::both(&route, 14) {
-            let counts = counts(&mut hand, &PLAIN, 3, 200_000);
-            assert!(counts[1] >= 199_998, "{counts:?}");
-        }
-        // What is left when the heavy one is excluded goes by the weights of those that stay.
-        let request = PLAIN.exclude(&["heavy"]);
-        let told = dense(&route.shares(&request), &pool);
-        assert!((told[0] - 1.0 / 1.001).abs() < 1e-9, "{told:?}");
-        for mut hand in Hand::both(&route, 14) {
-            let counts = counts(&mut hand, &request, 3, 100_000);
-            assert!(counts[0] > 0 && counts[2] > 0, "{counts:?}");
         }
     }
 }
@@ -433,6 +291,6 @@ fn relaxed_picks_of_some_branches_count_in_the_shares() {
     assert_eq!(route.explain(&request).reason, Some(Reason::Excluded));
     let told = dense(&route.shares(&request.relax(true)), &pool);
     let counts = counts(&mut Hand::Route(route), &request.relax(true), 2, 100_000);
-    assert!(chi_square_p(&counts, &[0.25, 0.75]) > LEAST_P, "{counts:?}");
+    chi_square(&counts, &[0.25, 0.75]).assert_sound("relaxed picks of one branch");
     assert_eq!(told, [0.25, 0.75]);
 }

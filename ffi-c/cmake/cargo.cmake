@@ -2,8 +2,8 @@ cmake_minimum_required(VERSION 3.20)
 
 # Builds the library with cargo and puts it under its own name: cmake -D... -P cargo.cmake
 #
-# SOURCE_DIR, TARGET_DIR, OUT, PROFILE, FEATURES, ABI, ABI_FULL, CARGO, NATIVE_LIBS, TARGET, SHARED, UNWIND, AR: what the
-# caller linked against. Without TARGET, for the host. UNWIND is an archive that goes into the static library.
+# SOURCE_DIR, TARGET_DIR, OUT, PROFILE, FEATURES, ABI, ABI_FULL, CARGO, NATIVE_LIBS, TARGET, SHARED: what the caller linked
+# against. Without TARGET, for the host.
 
 file(MAKE_DIRECTORY "${OUT}")
 set(common rustc --manifest-path "${SOURCE_DIR}/Cargo.toml" -p pointsman-capi --lib --profile "${PROFILE}"
@@ -40,11 +40,6 @@ if(SHARED)
   file(CREATE_LINK "libpointsman.so.${ABI}" "${OUT}/libpointsman.so" SYMBOLIC)
 endif()
 build(staticlib libpointsman_capi.a libpointsman.a)
-if(UNWIND)
-  file(WRITE "${OUT}/merge.mri" "open libpointsman.a\naddlib ${UNWIND}\nsave\nend\n")
-  execute_process(COMMAND "${AR}" -M INPUT_FILE "${OUT}/merge.mri" WORKING_DIRECTORY "${OUT}" COMMAND_ERROR_IS_FATAL ANY)
-  list(APPEND NATIVE_LIBS -lunwind)
-endif()
 
 # The list that the package files carry must be the compiler's for this very library.
 string(REGEX MATCH "native-static-libs: ([^\n]*)" found "${log}")

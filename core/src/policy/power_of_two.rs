@@ -123,7 +123,7 @@ mod tests {
             for first in 0..32_u64 {
                 for second in 0..32_u64 {
                     let draws = [first << 59, second << 59];
-                    let quick = pick_of_two(&options, &table, &live, &mut Listed(draws.iter()));
+                    let quick = pick_of_two(options.load, &table, &live, &mut Listed(draws.iter()));
                     let drawn = candidates::draw(&table, &ALL, 2, &mut Listed(draws.iter()));
                     let slow = candidates::cheapest(&drawn, |candidate| match load {
                         Load::InFlight => Some(cost(live.in_flight(candidate.member.slot), candidate.weight)),
@@ -142,7 +142,7 @@ mod tests {
         let options = PowerOfTwo::new();
         // The draws of ranks 0 and 3, the second among the three others.
         let draws = [0, u64::MAX];
-        let take = || pick_of_two(&options, &table, &live, &mut Listed(draws.iter()));
+        let take = || pick_of_two(options.load, &table, &live, &mut Listed(draws.iter()));
         assert_eq!(take(), Some(0));
         assert!(live.acquire(0, None));
         assert_eq!(take(), Some(3));

@@ -151,6 +151,31 @@ mod tests {
     }
 
     #[test]
+    fn the_second_of_a_large_set_comes_by_weight_from_the_others() {
+        let weights: Vec<f64> =
+            (0..20).map(|at| if at == 3 { 30.0 } else { f64::from(at % 5 + 1) }).collect();
+        let total: f64 = weights.iter().sum();
+        let members = (0..20).map(|at| Member { index: at, slot: at }).collect();
+        let table = Table::new(members, weights.clone());
+        for first in [3, 10] {
+            let (again, once_more) = (1_u64 << 12, 1_u64 << 6);
+            let mut counts = vec![0.0; weights.len()];
+            for draw in 0..again {
+                for other in 0..once_more {
+                    let draws = [draw << 52, other << 58];
+                    let second = another(&table, first, &mut Listed(draws.iter())).expect("there are others");
+                    counts[second] += 1.0;
+                }
+            }
+            for (rank, count) in counts.iter().enumerate() {
+                let share = if rank == first { 0.0 } else { weights[rank] / (total - weights[first]) };
+                let got = count / (again * once_more) as f64;
+                assert!((got - share).abs() <= 0.007, "{rank} after {first}: {got} for {share}");
+            }
+        }
+    }
+
+    #[test]
     fn more_choices_look_at_more_and_exclusions_at_those_that_are_left() {
         let (table, live) = of_four([1.0; 4]);
         (0..3).for_each(|slot| assert!(live.acquire(slot, None)));

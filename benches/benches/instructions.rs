@@ -16,10 +16,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use common::{instances, turns};
+use common::{PLAIN, route};
 use pointsman::{
     ConsistentHash, Outcome, PeakEwma, Policy, Pool, PowerOfTwo, Request, Route, RouteSpec, Tier,
 };
+use pointsman_bench::lists::{EXCLUDE, REQUIRE, TAGS, instances, turns};
 use serde::{Deserialize, Serialize};
 
 const SIZES: [usize; 3] = [8, 1_000, 100_000];
@@ -31,11 +32,6 @@ const LOOKS: u64 = 400_000;
 /// Tables hash by a seed of their own, and how far a look-up has to probe depends on it: the shortest of so many counts.
 const TABLES: usize = 6;
 const WARM_UP: u64 = 50;
-
-const PLAIN: Request<'static> = Request::new();
-const TAGS: [(&str, &str); 2] = [("version", "gray"), ("env", "prod")];
-const REQUIRE: [(&str, &str); 3] = [("version", "gray"), ("env", "prod"), ("arch", "arm")];
-const EXCLUDE: [&str; 3] = ["10.0.0.0:8080", "10.0.0.1:8080", "10.0.0.2:8080"];
 
 #[derive(Serialize, Deserialize)]
 struct Baseline {
@@ -53,10 +49,6 @@ const COUNTED_IN: &str = "instructions::gauged_picks";
 #[inline(never)]
 fn gauged_picks(case: &mut dyn FnMut(u64), picks: u64) {
     case(black_box(picks));
-}
-
-fn route(pool: &Pool, policy: Policy) -> Route {
-    pool.route(RouteSpec::new(policy).tier(Tier::new())).expect("a valid route")
 }
 
 fn picks(route: Route, request: Request<'static>) -> Box<dyn FnMut(u64)> {

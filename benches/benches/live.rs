@@ -1,71 +1,116 @@
-//! Leases and load-aware policies.
+//! Leases, load-aware policies and keys.
 
 mod common;
 
 use std::hint::black_box;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use common::{pool, route, turns};
+use common::{PLAIN, assert_shares, expected, pool, route};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use pointsman::{ConsistentHash, Outcome, Policy, PowerOfTwo, Request};
+use pointsman::{
+    ConsistentHash, Ejection, Outcome, PeakEwma, Policy, Pool, PoolOptions, PoolSpec, PowerOfTwo, Request,
+    Route,
+};
+use pointsman_bench::lists::{instances, turns};
+use pointsman_bench::peers::scan::Scan;
+use xxhash_rust::xxh64::xxh64;
 
-const PLAIN: Request<'static> = Request::new();
+const LATENCY: Duration = Duration::from_millis(2);
 
+fn lease_and_done(route: &Route) -> bool {
+    let lease = route.lease(black_box(&PLAIN));
+    lease.map(|lease| lease.done(Outcome::Success, LATENCY)).is_ok()
+}
+
+/// The same in one moment, in which no latency decays.
+fn leased(route: &Route) -> usize {
+    const MOMENT: u64 = 1_000_000_000;
+    let lease = route.lease(&PLAIN).expect("an instance");
+    let at = lease.picked().index();
+    lease.done_at(Outcome::Success, LATENCY, MOMENT);
+    at
+}
+
+/// Picks, and picks that are counted as in flight and end.
 fn leases(c: &mut Criterion) {
     let mut group = c.benchmark_group("leases");
-    let pool = pool(&turns(100));
-    let plain = route(&pool, Policy::WeightedRandom);
-    group.bench_function("pick", |b| b.iter(|| plain.pick(black_box(&PLAIN)).map(|pick| pick.index())));
-    group.bench_function("lease_and_done", |b| {
-        b.iter(|| {
-            plain.lease(black_box(&PLAIN)).map(|lease| lease.done(Outcome::Success, Duration::from_millis(2)))
-        });
-    });
-    let two = route(&pool, Policy::PowerOfTwo(PowerOfTwo::new()));
-    group.bench_function("power_of_two_pick", |b| {
-        b.iter(|| two.pick(black_box(&PLAIN)).map(|pick| pick.index()));
-    });
-    group.bench_function("power_of_two_lease_and_done", |b| {
-        b.iter(|| {
-            two.lease(black_box(&PLAIN)).map(|lease| lease.done(Outcome::Success, Duration::from_millis(2)))
-        });
-    });
-    let hashed = route(&pool, Policy::ConsistentHash(ConsistentHash::new()));
-    let mut key = 0_u64;
-    group.bench_function("consistent_hash_pick", |b| {
-        b.iter(|| {
-            key += 1;
-            hashed.pick(&Request::new().key(&key.to_le_bytes())).map(|pick| pick.index())
-        });
-    });
+    let specs = [("", PoolSpec::new()), (", ejection on", PoolSpec::new().ejection(Ejection::default()))];
+    for (name, spec) in specs {
+        for (policy_name, policy) in [
+            ("weighted_random", Policy::WeightedRandom),
+            ("least_request", Policy::LeastRequest),
+            ("power_of_two", Policy::PowerOfTwo(PowerOfTwo::new())),
+            ("peak_ewma", Policy::PeakEwma(PeakEwma::new())),
+            ("consistent_hash, bounded", Policy::ConsistentHash(ConsistentHash::new().bound(1.25))),
+        ] {
+            let options = PoolOptions::new().spec(spec.clone());
+            let pool = Pool::with(options, instances(&turns(100))).expect("a valid list");
+            let route = route(&pool, policy);
+            // One at a time and all as fast: the shares of idle instances, whatever the policy follows.
+            let shares = expected(&pool, &route, &PLAIN);
+            assert_shares(policy_name, &shares, || leased(&route));
+            let id = |what| BenchmarkId::new(what, format!("{policy_name}{name}"));
+            group.bench_function(id("pick"), |b| {
+                b.iter(|| route.pick(black_box(&PLAIN)).map(|pick| pick.index()));
+            });
+            group.bench_function(id("lease_and_done"), |b| b.iter(|| lease_and_done(&route)));
+            assert!(route.explain(&PLAIN).live.iter().all(|state| state.in_flight == 0));
+        }
+    }
     group.finish();
-    assert!(plain.explain(&PLAIN).live.iter().all(|state| state.in_flight == 0));
 }
 
 fn least_request(c: &mut Criterion) {
     let mut group = c.benchmark_group("least_request");
     for n in [100, 1_000] {
-        let pool = pool(&turns(n));
+        let weights = turns(n);
+        let pool = pool(&weights);
         let least = route(&pool, Policy::LeastRequest);
-        let held: Vec<_> = (0..n).map(|_| least.lease(&PLAIN).expect("an instance")).collect();
+        let scan = Scan::new(&weights);
+        // As many in flight as both would give: for each instance its weight.
+        let mut held = Vec::new();
+        let (mut ours, mut theirs) = (vec![0.0; n], vec![0.0; n]);
+        for _ in 0..weights.iter().sum::<f64>() as usize {
+            held.push(least.lease(&PLAIN).expect("an instance"));
+            ours[held[held.len() - 1].picked().index()] += 1.0;
+            let at = scan.pick();
+            scan.begin(at);
+            theirs[at] += 1.0;
+        }
+        assert!(ours == weights && theirs == weights);
         group.bench_function(BenchmarkId::new("route", n), |b| {
             b.iter(|| least.pick(black_box(&PLAIN)).map(|pick| pick.index()));
         });
+        group.bench_function(BenchmarkId::new("scan_of_arcs", n), |b| b.iter(|| scan.pick()));
         drop(held);
-        // What servers behind shared handles come to: each its own allocation, with more than the count in it.
-        let servers: Vec<Arc<([u64; 12], AtomicU32, f64)>> =
-            turns(n).iter().map(|weight| Arc::new(([0; 12], AtomicU32::new(1), *weight))).collect();
-        group.bench_function(BenchmarkId::new("scan_of_arcs", n), |b| {
-            b.iter(|| {
-                let cost = |at: usize| f64::from(servers[at].1.load(Ordering::Relaxed)) / servers[at].2;
-                (0..servers.len()).min_by(|a, b| cost(*a).total_cmp(&cost(*b)))
-            });
+    }
+    group.finish();
+}
+
+/// The whole of a pick by key and what of it is hashing: the difference is the look-up, to be set beside a draw by weight.
+fn look_up(c: &mut Criterion) {
+    let mut group = c.benchmark_group("look_up");
+    for n in [100, 1_000] {
+        let pool = pool(&turns(n));
+        let hashed = route(&pool, Policy::ConsistentHash(ConsistentHash::new()));
+        let drawn = route(&pool, Policy::WeightedRandom);
+        let keys: Vec<[u8; 16]> = (0..4_096_u128).map(|key| (key * key * 7_919).to_le_bytes()).collect();
+        let owner = |key: &[u8]| hashed.pick(&Request::new().key(key)).map(|pick| pick.index());
+        assert!(keys.iter().all(|key| owner(key).is_ok() && owner(key) == owner(key)));
+        let mut turn = 0_usize;
+        let mut next = move || {
+            turn = (turn + 1) % keys.len();
+            keys[turn]
+        };
+        group.bench_function(BenchmarkId::new("consistent_hash", n), |b| b.iter(|| owner(&next())));
+        group.bench_function(BenchmarkId::new("hashing_alone", n), |b| b.iter(|| xxh64(&next(), 0)));
+        group.bench_function(BenchmarkId::new("key_alone", n), |b| b.iter(&mut next));
+        group.bench_function(BenchmarkId::new("weighted_random", n), |b| {
+            b.iter(|| drawn.pick(black_box(&PLAIN)).map(|pick| pick.index()));
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, leases, least_request);
+criterion_group!(benches, leases, least_request, look_up);
 criterion_main!(benches);

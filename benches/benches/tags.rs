@@ -4,29 +4,25 @@ mod common;
 
 use std::hint::black_box;
 
-use common::{instances, pool, route, weights};
+use common::{assert_shares, expected, pool, route};
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use pointsman::{Instance, Policy, Request, RouteSpec, Tier};
-use rand::SeedableRng;
-use rand::distr::Distribution;
-use rand::distr::weighted::WeightedIndex;
-use rand_xoshiro::SplitMix64;
+use pointsman::{Policy, Pool, Request, Route, RouteSpec, Tier};
+use pointsman_bench::lists::{EXCLUDE, REQUIRE, TAGS, instances, weights};
+use pointsman_bench::peers::filter::Filter;
 
-const TAGS: [(&str, &str); 2] = [("version", "gray"), ("env", "prod")];
-const REQUIRE: [(&str, &str); 3] = [("version", "gray"), ("env", "prod"), ("arch", "arm")];
+/// The longest list that is filtered as often as shares take to tell.
+const LONGEST_FILTERED: usize = 64;
 
-/// What a tutorial does: filters into a list, sums its weights and draws.
-fn filter_and_draw<'a>(
-    list: &'a [Instance],
-    wanted: &[(&str, &str)],
-    rng: &mut SplitMix64,
-) -> Option<&'a Instance> {
-    let matching: Vec<&Instance> = list
-        .iter()
-        .filter(|instance| wanted.iter().all(|(key, value)| instance.tags.contains(key, value)))
-        .collect();
-    let index = WeightedIndex::new(matching.iter().map(|instance| instance.weight)).ok()?;
-    Some(matching[index.sample(rng)])
+/// Both draw by weight from those that have what the request asks for, and nobody else.
+fn assert_both(pool: &Pool, route: &Route, request: &Request<'_>, mut filter: impl FnMut() -> usize) {
+    let shares = expected(pool, route, request);
+    assert!(shares.contains(&0.0));
+    assert_shares("route", &shares, || route.pick(request).expect("an instance").index());
+    if shares.len() <= LONGEST_FILTERED {
+        assert_shares("filter", &shares, filter);
+    } else {
+        assert!((0..100).all(|_| shares[filter()] > 0.0));
+    }
 }
 
 fn match_tags(c: &mut Criterion) {
@@ -38,18 +34,16 @@ fn match_tags(c: &mut Criterion) {
             RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().matching("version").matching("env"));
         let matching = pool.route(spec).expect("a valid route");
         let request = Request::new().tags(&TAGS);
-        let pick = matching.pick(&request).expect("an instance");
-        assert!(TAGS.iter().all(|(key, value)| pick.instance().tags.contains(key, value)));
-        drop(pick);
+        let mut filter = Filter::new(instances(&weights(n)));
+        assert_both(&pool, &matching, &request, || filter.tagged(&TAGS));
         group.bench_function(BenchmarkId::new("unfiltered", n), |b| {
             b.iter(|| plain.pick(black_box(&Request::new())).map(|pick| pick.index()));
         });
         group.bench_function(BenchmarkId::new("two_tags", n), |b| {
             b.iter(|| matching.pick(black_box(&request)).map(|pick| pick.index()));
         });
-        let (list, mut rng) = (instances(&weights(n)), SplitMix64::seed_from_u64(1));
         group.bench_function(BenchmarkId::new("filter_into_a_list", n), |b| {
-            b.iter(|| filter_and_draw(black_box(&list), &TAGS, &mut rng).map(|instance| instance.weight));
+            b.iter(|| filter.tagged(black_box(&TAGS)));
         });
     }
     group.finish();
@@ -61,15 +55,13 @@ fn require(c: &mut Criterion) {
     let pool = pool(&weights(n));
     let route = route(&pool, Policy::WeightedRandom);
     let request = Request::new().require(&REQUIRE);
-    let pick = route.pick(&request).expect("an instance");
-    assert!(REQUIRE.iter().all(|(key, value)| pick.instance().tags.contains(key, value)));
-    drop(pick);
+    let mut filter = Filter::new(instances(&weights(n)));
+    assert_both(&pool, &route, &request, || filter.tagged(&REQUIRE));
     group.bench_function(BenchmarkId::new("three", n), |b| {
         b.iter(|| route.pick(black_box(&request)).map(|pick| pick.index()));
     });
-    let (list, mut rng) = (instances(&weights(n)), SplitMix64::seed_from_u64(1));
     group.bench_function(BenchmarkId::new("filter_into_a_list", n), |b| {
-        b.iter(|| filter_and_draw(black_box(&list), &REQUIRE, &mut rng).map(|instance| instance.weight));
+        b.iter(|| filter.tagged(black_box(&REQUIRE)));
     });
     group.finish();
 }
@@ -77,24 +69,15 @@ fn require(c: &mut Criterion) {
 fn exclude(c: &mut Criterion) {
     let mut group = c.benchmark_group("exclude");
     let n = 8;
-    let (pool, list) = (pool(&weights(n)), instances(&weights(n)));
+    let pool = pool(&weights(n));
     let route = route(&pool, Policy::WeightedRandom);
-    let excluded: Vec<&str> = list[..3].iter().map(|instance| &*instance.id).collect();
-    let request = Request::new().exclude(&excluded);
-    assert!(route.pick(&request).expect("an instance").index() >= 3);
+    let request = Request::new().exclude(&EXCLUDE);
+    let mut filter = Filter::new(instances(&weights(n)));
+    assert_both(&pool, &route, &request, || filter.without(&EXCLUDE));
     group.bench_function("three_of_eight", |b| {
         b.iter(|| route.pick(black_box(&request)).map(|pick| pick.index()));
     });
-    let mut rng = SplitMix64::seed_from_u64(1);
-    group.bench_function("rebuild_without", |b| {
-        b.iter(|| {
-            let left: Vec<&Instance> =
-                list.iter().filter(|instance| !excluded.contains(&&*instance.id)).collect();
-            let index =
-                WeightedIndex::new(left.iter().map(|instance| instance.weight)).expect("valid weights");
-            left[index.sample(&mut rng)].weight
-        });
-    });
+    group.bench_function("rebuild_without", |b| b.iter(|| filter.without(black_box(&EXCLUDE))));
     group.finish();
 }
 

@@ -134,6 +134,14 @@ pub(crate) struct RunArgs {
     /// Threads that pick at the same time
     #[arg(long, value_name = "T", default_value_t = 1, value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: u16,
+    /// Latencies by id, JSON or CSV: all policies then pick for requests that take so long [default:
+    /// made up, for policies that follow what is in flight]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) latency_file: Option<String>,
+    /// Requests under way at the same time, where they take their time [default: two for each
+    /// instance, at most 1000]
+    #[arg(long, value_name = "N", value_parser = in_flight)]
+    pub(crate) in_flight: Option<usize>,
     /// Makes the counted picks reproducible
     #[arg(long, value_name = "S")]
     pub(crate) seed: Option<u64>,
@@ -151,6 +159,8 @@ impl Default for RunArgs {
             request: RequestArgs::default(),
             picks: None,
             threads: 1,
+            latency_file: None,
+            in_flight: None,
             seed: None,
             json: false,
         }
@@ -248,6 +258,10 @@ fn size(text: &str) -> Result<usize, String> {
 
 fn rounds(text: &str) -> Result<usize, String> {
     within(text, 1..=10_000)
+}
+
+fn in_flight(text: &str) -> Result<usize, String> {
+    within(text, 1..=1_000_000)
 }
 
 fn within(text: &str, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {

@@ -108,7 +108,7 @@ fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
     pairs.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
-fn read_file(path: &str) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read_file(path: &str) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::bad(path, error))
 }
 

@@ -9,11 +9,11 @@
 mod alloc;
 mod args;
 mod compare;
+mod departures;
 mod explain;
 mod failure;
 mod input;
 mod inspect;
-mod peers;
 mod progress;
 mod record;
 mod render;

@@ -21,9 +21,9 @@ const END: &str = "<!-- measured: end -->\n";
 /// Rows of the README: job, call, and the peers beside it.
 const SHOWN: [(&str, &str, &[&str]); 11] = [
     ("weighted_random", "picker", &["rand_weighted_index", "rand_distr_alias"]),
-    ("weighted_random", "route", &["arc_swap_weighted_index", "metadata_roulette"]),
+    ("weighted_random", "route", &["arc_swap_weighted_index", "metadata_roulette", "pingora_select"]),
     ("weighted_round_robin", "picker", &["smooth_wrr", "edf_heap", "static_stride"]),
-    ("weighted_round_robin", "route", &["smooth_wrr_mutex"]),
+    ("weighted_round_robin", "route", &["smooth_wrr_mutex", "pingora_select"]),
     ("match_tags", "route", &["filter_into_list"]),
     ("require", "route", &["filter_into_list"]),
     ("retry_exclude", "route", &["rebuild_without"]),
@@ -133,10 +133,12 @@ fn table(report: &Report, path: &Path) -> String {
         let times = cells(&|size| Some(shown(row(size)?.ns)));
         text += &format!("| `{job}`, {api} | |{times}\n");
         for name in peers {
-            let faster = cells(&|size| {
-                let peer = row(size)?.peers.iter().find(|peer| peer.name == *name)?;
-                Some(format!("{} ×", digits(peer.times_faster)))
-            });
+            let peer = |size: usize| row(size)?.peers.iter().find(|peer| peer.name == *name);
+            // Not every build has every peer.
+            if !sizes.iter().any(|size| peer(*size).is_some()) {
+                continue;
+            }
+            let faster = cells(&|size| Some(format!("{} ×", digits(peer(size)?.times_faster))));
             text += &format!("| | `{name}` |{faster}\n");
         }
     }

@@ -36,6 +36,9 @@ pub(crate) fn run(report: &Report, input: &Input, args: &RunArgs) -> String {
     for outcome in &report.runs {
         text += &summary(outcome, &paint);
     }
+    if let Some((source, in_flight)) = &report.load {
+        text += &waits(&report.runs, source, *in_flight, &paint);
+    }
     for outcome in &report.runs {
         text += &shares(outcome, input, args, &paint);
     }
@@ -67,6 +70,20 @@ fn summary(outcome: &Outcome, paint: &Paint) -> String {
     )
 }
 
+/// What requests came to by the policies that leased for them.
+fn waits(runs: &[Outcome], source: &str, in_flight: usize, paint: &Paint) -> String {
+    let mut text = format!("\n{} in flight; latencies {source}\n", counted(in_flight, "request"));
+    let heads = ["mean ms", "p99 ms", "failed"];
+    let heads = format!("{:POLICY$}  {:>9}  {:>9}  {:>9}", "policy", heads[0], heads[1], heads[2]);
+    text += &format!("{}\n", paint.strong(&heads));
+    for (outcome, waits) in runs.iter().filter_map(|run| Some((run, run.waits.as_ref()?))) {
+        let failed = percent(waits.failed);
+        let policy = pad(outcome.policy, POLICY);
+        text += &format!("{policy}  {:>9.2}  {:>9.2}  {failed:>9}\n", waits.mean_ms, waits.p99_ms);
+    }
+    text
+}
+
 fn shares(outcome: &Outcome, input: &Input, args: &RunArgs, paint: &Paint) -> String {
     let Some(tier) = &outcome.tier else { return String::new() };
     let form = outcome.rotation.map_or(String::new(), |(form, _)| format!(", {form} rotation"));
@@ -81,14 +98,21 @@ fn shares(outcome: &Outcome, input: &Input, args: &RunArgs, paint: &Paint) -> St
     let (shown, left) = top(&outcome.shares);
     let width = id_width(shown.iter().map(|index| &*outcome.shares[*index].id));
     let largest = shown.iter().map(|index| highest(&outcome.shares[*index])).fold(0.0, f64::max);
-    text += &format!("\n  {}  {}  {:>9}  {:>9}\n", pad("", width), pad("", BAR), "expected", "observed");
+    // Where no share is to be expected, what requests take there says more.
+    let slow = outcome.waits.is_some() && outcome.shares.iter().all(|line| line.expected.is_none());
+    let head = if slow { "mean ms" } else { "expected" };
+    text += &format!("\n  {}  {}  {head:>9}  {:>9}\n", pad("", width), pad("", BAR), "observed");
     for index in shown {
         let line = &outcome.shares[index];
         let drawn = match why_none(&input.found.instances[index], line, args) {
             Some(why) => paint.faint(&pad(why, BAR)),
             None => paint.good(&pad(&bar(line.observed, largest, BAR), BAR)),
         };
-        text += &format!("  {}  {drawn}  {}\n", id(&line.id, width), figures(line.expected, line.observed));
+        let told = match line.latency_ms.filter(|_| slow) {
+            Some(ms) => format!("{ms:>9.2}  {:>9}", percent(line.observed)),
+            None => figures(line.expected, line.observed),
+        };
+        text += &format!("  {}  {drawn}  {told}\n", id(&line.id, width));
     }
     if !left.is_empty() {
         let rest = left.iter().map(|index| &outcome.shares[*index]);

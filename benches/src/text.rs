@@ -58,6 +58,12 @@ pub(crate) fn json(report: &impl Serialize) -> Result<String, Failure> {
     }
 }
 
+/// Refuses a file that cannot be written, before there is anything to lose. One that is there keeps its content.
+pub(crate) fn check_writable(path: &str) -> Result<(), Failure> {
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    opened.map(drop).map_err(|error| Failure::bad(path, error))
+}
+
 /// The text without what would break a line or steer a terminal: documents come from elsewhere.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -6,8 +6,10 @@
 //! set whose members and weights are the same.
 
 pub(crate) mod bitset;
+pub(crate) mod ends;
 pub(crate) mod explain;
 pub(crate) mod groups;
+pub(crate) mod lanes;
 pub(crate) mod query;
 pub(crate) mod roster;
 pub(crate) mod tags;
@@ -16,12 +18,12 @@ pub(crate) mod tier;
 use std::sync::Arc;
 
 use groups::Group;
+use lanes::Lanes;
 use roster::Roster;
 use tier::CompiledTier;
 
-use crate::policy::Set;
 use crate::policy::roulette::{BITS, widths};
-use crate::position::{Position, PositionBook};
+use crate::position::PositionBook;
 use crate::spec::{RouteSpec, SplitBy, Tier};
 use crate::sync::{AtomicU64, Ordering};
 
@@ -37,13 +39,15 @@ pub(crate) struct Snapshot {
     pub(crate) roster: Roster,
     /// By the route's number. `None` where a number is free.
     pub(crate) routes: Vec<Option<Arc<CompiledRoute>>>,
-    /// By the route's number, beside the routes so that a request without constraints is few steps from its table.
-    pub(crate) lanes: Vec<Option<Lane>>,
+    /// By the route's number, beside the routes so that they are near.
+    pub(crate) lanes: Vec<Lanes>,
 }
 
 impl Snapshot {
     pub(crate) fn new(version: u64, roster: Roster, routes: Vec<Option<Arc<CompiledRoute>>>) -> Self {
-        let lanes = routes.iter().map(|route| route.as_ref()?.lane()).collect();
+        let lanes_of =
+            |route: &Option<Arc<CompiledRoute>>| route.as_deref().map(Lanes::of).unwrap_or_default();
+        let lanes = routes.iter().map(lanes_of).collect();
         Self { version, roster, routes, lanes }
     }
 }
@@ -60,14 +64,6 @@ pub(crate) struct CompiledRoute {
 pub(crate) struct CompiledBranch {
     pub(crate) tiers: Box<[Arc<CompiledTier>]>,
     pub(crate) spill: bool,
-}
-
-/// What every request without constraints comes to, where that does not depend on a draw.
-#[derive(Clone)]
-pub(crate) struct Lane {
-    pub(crate) tier: u16,
-    pub(crate) set: Arc<Set>,
-    pub(crate) position: Option<Arc<Position>>,
 }
 
 /// What an update changed of the list.
@@ -131,25 +127,6 @@ impl CompiledRoute {
             })
             .collect();
         Self { spec: spec.clone(), branches, ends: ends(spec), by: spec.by }
-    }
-
-    /// Follows the tiers as a request without constraints does.
-    fn lane(&self) -> Option<Lane> {
-        let [branch] = &*self.branches else { return None };
-        if self.spec.counters {
-            return None;
-        }
-        let mut tiers = branch.tiers.iter().enumerate();
-        let (number, group) = tiers.find_map(|(number, tier)| {
-            let passed_over = tier.plain.verdict.is_err() && !tier.stops(tier.plain.members);
-            (!passed_over).then_some((number, &tier.plain))
-        })?;
-        let decided = group.verdict.is_ok() && group.take == u64::MAX && !group.limited;
-        decided.then(|| Lane {
-            tier: number as u16,
-            set: group.set.clone(),
-            position: group.position.clone(),
-        })
     }
 
     /// The branch that a point of the circle belongs to.

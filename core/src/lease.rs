@@ -35,6 +35,8 @@ pub struct Lease {
     core: Arc<Core>,
     picked: Picked,
     version: u64,
+    /// The entry's slot of live state.
+    slot: u32,
     /// The fork generation that counted it: a child releases nothing that its parent counted.
     generation: u32,
     open: bool,
@@ -56,13 +58,18 @@ impl Lease {
                 }
                 _ => refused,
             })?;
-            let entry = &snapshot.roster.list[picked.index()];
-            if core.live.acquire(entry.slot.number(), entry.instance.max_in_flight) {
+            let Some(entry) = snapshot.roster.list.get(picked.index()) else {
+                let (tier, branch) = (picked.tier, picked.branch);
+                return Err(NoInstance { reason: Reason::Empty, tier, branch });
+            };
+            let slot = snapshot.roster.slot(picked.index);
+            if core.live.acquire(slot, entry.instance.max_in_flight) {
                 return Ok(Self {
                     entry: entry.clone(),
                     core: core.clone(),
                     picked,
                     version: snapshot.version,
+                    slot,
                     generation: fork_generation(),
                     open: true,
                 });
@@ -106,10 +113,9 @@ impl Lease {
 
     fn end(&mut self, outcome: Outcome, latency: Option<Duration>, now: u64) {
         if std::mem::replace(&mut self.open, false) {
-            let slot = self.entry.slot.number();
-            self.core.live.release(slot, self.generation);
+            self.core.live.release(self.slot, self.generation);
             if outcome != Outcome::Cancelled {
-                self.core.live.learn(slot, outcome, latency, now);
+                self.core.live.learn(self.slot, outcome, latency, now);
             }
         }
     }

@@ -22,9 +22,18 @@
 
 #![deny(unsafe_code)]
 
+// Unit tests share lists and requests with the tests of the public interface.
+#[cfg(test)]
+extern crate self as pointsman;
+
 mod compile;
 mod counters;
 mod error;
+#[cfg(feature = "fault-points")]
+#[doc(hidden)]
+pub mod fault;
+#[cfg(not(feature = "fault-points"))]
+mod fault;
 pub mod format;
 mod instance;
 mod lease;

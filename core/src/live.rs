@@ -13,7 +13,7 @@ pub(crate) mod slow_start;
 
 use std::time::Duration;
 
-pub(crate) use arena::Arena;
+pub(crate) use arena::{Arena, CHUNKS};
 use ejection::Failures;
 use latency::Latency;
 pub(crate) use load::InFlight;
@@ -166,8 +166,12 @@ impl Live {
             && let Some(failures) = self.failures.get(slot as usize)
             && failures.count(outcome == Outcome::Failure) >= self.consecutive_failures
         {
-            self.due.store(true, Ordering::Relaxed);
+            self.set_due();
         }
+    }
+
+    pub(crate) fn set_due(&self) {
+        self.due.store(true, Ordering::Relaxed);
     }
 
     /// Whether a limit was reached since the last tick.
@@ -175,8 +179,9 @@ impl Live {
         self.due.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn clear_due(&self) {
-        self.due.store(false, Ordering::Relaxed);
+    /// Returns whether it was so.
+    pub(crate) fn clear_due(&self) -> bool {
+        self.due.swap(false, Ordering::Relaxed)
     }
 
     pub(crate) fn failures(&self, slot: u32) -> Option<&Failures> {

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use crate::compile::{Lane, Snapshot};
-use crate::error::NoInstance;
+use crate::compile::Snapshot;
+use crate::compile::lanes::Lane;
+use crate::error::{NoInstance, Reason};
 use crate::lease::Lease;
+use crate::live::Live;
 use crate::pick::{Pick, Picked, Picks};
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
-use crate::policy::{Plan, Set};
+use crate::policy::{Plan, power_of_two};
 use crate::pool::{Core, nothing};
 use crate::position::{Cursors, Position, Start};
 use crate::publish::{Guarded, Hold, fork_generation};
-use crate::request::Request;
+use crate::request::{Request, Shape};
 use crate::rng::{Draw, GOLDEN, PickerRng, entropy, mix2};
 use crate::route::Route;
 use crate::select::Hand;
+use crate::spec::Load;
 
 /// One thread's private hand: its own generator, its own rotation cursor for each set, and the list it last saw. The fastest
 /// way to pick, and deterministic from a seed.
@@ -41,17 +44,17 @@ pub struct Picker {
     core: Arc<Core>,
 }
 
-/// A lane with the cursor at hand.
+/// A lane with the cursor at hand. The handles are the snapshot's too, so that dropping them frees nothing.
 struct PickerLane {
-    tier: u16,
     take: Take,
-    set: Arc<Set>,
-    position: Option<Arc<Position>>,
+    lane: Lane,
 }
 
-/// How a lane takes an instance. The handles are the snapshot's too, so that dropping them frees nothing.
+/// How a lane takes an instance.
 enum Take {
     Draw,
+    /// Two draws, and the less loaded of the two.
+    OfTwo(Load),
     /// The rotation's order and the next turn.
     Turn(Arc<[u32]>, usize),
     /// The next turn of the golden form.
@@ -125,21 +128,35 @@ impl Picker {
     #[inline(always)]
     pub fn pick(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
         self.refresh();
-        if request.plain
+        // What either way gives is small, and what is made of it comes behind both: a pick that came whole out of the slow one
+        // would be taken apart and put together again on the quick one.
+        let picked = if request.shape == Shape::Plain
             && let Some(lane) = &mut self.lane
-            && let Some(picked) = lane.take(&mut self.hand.rng)
+            && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
         {
-            return Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked));
-        }
-        self.pick_along_tiers(request)
+            picked
+        } else {
+            self.choose_by_request(request)?
+        };
+        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked))
     }
 
     #[inline(never)]
-    fn pick_along_tiers(&mut self, request: &Request<'_>) -> Result<Pick<'_>, NoInstance> {
+    fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is.
+        let lane = self.route.shared().tagged_lane(&self.snapshot, request);
+        match lane.and_then(|lane| lane.take(&self.core.live, &mut self.hand)) {
+            Some(picked) => Ok(picked),
+            None => self.choose_along_tiers(request),
+        }
+    }
+
+    #[inline(never)]
+    fn choose_along_tiers(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         self.leave_lane();
         let outcome = self.route.shared().choose(&self.snapshot, request, &[], &mut self.hand);
         self.enter_lane();
-        Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), outcome?))
+        outcome
     }
 
     /// Picks an instance and counts it as in flight until the lease ends.
@@ -149,6 +166,14 @@ impl Picker {
     /// No instance can take the request; the reason is the furthest that any tier came.
     pub fn lease(&mut self, request: &Request<'_>) -> Result<Lease, NoInstance> {
         self.refresh();
+        if request.shape == Shape::Plain
+            && let Some(lane) = &mut self.lane
+        {
+            // Nobody in a lane has a limit, so the first is never full.
+            let (rng, live) = (&mut self.hand.rng, &self.core.live);
+            let nobody = NoInstance { reason: Reason::Empty, tier: 0, branch: 0 };
+            return Lease::take(&self.core, &self.snapshot, |_| lane.take(rng, live).ok_or(nobody));
+        }
         self.leave_lane();
         let (shared, snapshot, hand) = (self.route.shared(), &self.snapshot, &mut self.hand);
         let outcome = Lease::take(&self.core, snapshot, |full| shared.choose(snapshot, request, full, hand));
@@ -171,7 +196,7 @@ impl Picker {
         let outcome = self.route.shared().choose_distinct(&self.snapshot, request, out, &mut self.hand);
         self.enter_lane();
         let count = outcome?;
-        Ok(Picks::new(Guarded::held(&*self.snapshot), &out[..count]))
+        Ok(Picks::new(Guarded::held(&*self.snapshot), out.get(..count).unwrap_or(&[])))
     }
 
     /// Takes up the list in force, and lets go of the one it held.
@@ -201,17 +226,17 @@ impl Picker {
     }
 
     fn enter_lane(&mut self) {
-        self.lane = self.route.shared().lane(&self.snapshot).and_then(|lane| {
+        self.lane = self.route.shared().plain_lane(&self.snapshot).and_then(|lane| {
             let take = self.hand.take(lane)?;
-            Some(PickerLane { tier: lane.tier, take, set: lane.set.clone(), position: lane.position.clone() })
+            Some(PickerLane { take, lane: lane.clone() })
         });
     }
 
     /// Gives the cursor back what the lane has taken. The lane must be entered again before it is used.
     fn leave_lane(&mut self) {
-        let Some(lane) = &self.lane else { return };
-        let turn = match lane.take {
-            Take::Draw => return,
+        let Some(PickerLane { take, lane }) = &self.lane else { return };
+        let turn = match *take {
+            Take::Draw | Take::OfTwo(_) => return,
             Take::Turn(_, turn) => turn as u64,
             Take::Golden(turn) => turn,
         };
@@ -225,10 +250,11 @@ impl Picker {
 
 impl PickerLane {
     #[inline(always)]
-    fn take(&mut self, rng: &mut PickerRng) -> Option<Picked> {
-        let table = &self.set.table;
+    fn take(&mut self, rng: &mut PickerRng, live: &Live) -> Option<Picked> {
+        let table = &self.lane.set.table;
         let index = match &mut self.take {
             Take::Draw => table.index(table.draw(rng.draw()))?,
+            Take::OfTwo(load) => table.index(power_of_two::pick_of_two(*load, table, live, rng)?)?,
             Take::Turn(order, turn) => {
                 let index = *order.get(*turn)?;
                 let next = *turn + 1;
@@ -241,7 +267,7 @@ impl PickerLane {
                 table.index(table.draw(point))?
             }
         };
-        Some(Picked { index, tier: self.tier, branch: 0, relaxed: false, keyless: false })
+        Some(self.lane.picked(index))
     }
 }
 
@@ -250,6 +276,7 @@ impl PickerHand {
     fn take(&self, lane: &Lane) -> Option<Take> {
         match (&lane.set.plan, &lane.position) {
             (Plan::Roulette, _) => Some(Take::Draw),
+            (Plan::PowerOfTwo(options), _) if options.choices == 2 => Some(Take::OfTwo(options.load)),
             (Plan::Rotation(rotation), Some(position)) => {
                 let turn = self.cursors.of(position)?.turn(position, &lane.set.table, rotation, self.start);
                 Some(match rotation.order() {

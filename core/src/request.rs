@@ -18,34 +18,50 @@ pub struct Request<'a> {
     pub(crate) exclude: &'a [&'a str],
     pub(crate) prefer: Option<&'a str>,
     pub(crate) relax: bool,
-    /// Whether nothing but the route decides: no field above but `relax` is set.
-    pub(crate) plain: bool,
+    /// Which of the fields above are set, apart from `relax`.
+    pub(crate) shape: Shape,
+}
+
+/// What a request asks for, as far as it decides how it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// Nothing but the route decides.
+    Plain,
+    /// The route and the request's tags.
+    Tags,
+    Other,
 }
 
 impl<'a> Request<'a> {
     /// A request without constraints.
     pub const fn new() -> Self {
-        Self { tags: &[], require: &[], key: None, exclude: &[], prefer: None, relax: false, plain: true }
+        Self {
+            tags: &[],
+            require: &[],
+            key: None,
+            exclude: &[],
+            prefer: None,
+            relax: false,
+            shape: Shape::Plain,
+        }
     }
 
     /// What the request is. Only keys that a tier's `match` names are read; others have no effect.
     pub const fn tags(mut self, tags: &'a [(&'a str, &'a str)]) -> Self {
         self.tags = tags;
-        self.plain &= tags.is_empty();
-        self
+        self.shaped()
     }
 
     /// What the instance must have, in every tier, for this pick.
     pub const fn require(mut self, require: &'a [(&'a str, &'a str)]) -> Self {
         self.require = require;
-        self.plain &= require.is_empty();
-        self
+        self.shaped()
     }
 
     /// Bytes that a hash policy or a split by key uses.
     pub const fn key(mut self, key: &'a [u8]) -> Self {
         self.key = Some(key);
-        self.plain = false;
+        self.shape = Shape::Other;
         self
     }
 
@@ -54,21 +70,30 @@ impl<'a> Request<'a> {
     /// a pick.
     pub const fn exclude(mut self, exclude: &'a [&'a str]) -> Self {
         self.exclude = exclude;
-        self.plain &= exclude.is_empty();
-        self
+        self.shaped()
     }
 
     /// An id to take where it is eligible in the tier that is used (a session's instance); otherwise the policy
     /// chooses.
     pub const fn prefer(mut self, id: &'a str) -> Self {
         self.prefer = Some(id);
-        self.plain = false;
+        self.shape = Shape::Other;
         self
     }
 
     /// Whether excluded instances may be taken as a last resort, which marks the pick.
     pub const fn relax(mut self, relax: bool) -> Self {
         self.relax = relax;
+        self
+    }
+
+    const fn shaped(mut self) -> Self {
+        let open = self.require.is_empty() && self.exclude.is_empty();
+        self.shape = match (open && self.key.is_none() && self.prefer.is_none(), self.tags) {
+            (true, []) => Shape::Plain,
+            (true, _) => Shape::Tags,
+            _ => Shape::Other,
+        };
         self
     }
 }

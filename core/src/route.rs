@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
+use crate::compile::Snapshot;
 use crate::compile::explain::{self, Explanation, Share};
-use crate::compile::{Lane, Snapshot};
+use crate::compile::lanes::Lane;
 use crate::counters::{Counters, RouteCounters};
 use crate::error::{NoInstance, Reason};
 use crate::lease::Lease;
-use crate::live::Live;
 use crate::pick::{Pick, Picked, Picks};
 use crate::picker::Picker;
 use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
-use crate::policy::{Plan, power_of_two};
 use crate::pool::Core;
 use crate::position::{Position, PositionBook};
-use crate::publish::{Guarded, process_offset, thread_draw, thread_shard};
-use crate::request::Request;
+use crate::publish::{process_offset, thread_draw, thread_shard};
+use crate::request::{Request, Shape};
 use crate::rng::{Draw, SharedDraw, mix2};
 use crate::select::{Hand, select};
 use crate::spec::RouteSpec;
@@ -81,21 +80,6 @@ impl RouteHand<'_> {
         let offset = if self.generator.is_none() { process_offset() } else { 0 };
         position.take().wrapping_add(offset)
     }
-
-    /// Takes one of a lane's set, for policies that need little more than a draw or a turn; `None` for others.
-    #[inline(always)]
-    fn take(&mut self, lane: &Lane, live: &Live) -> Option<Picked> {
-        let table = &lane.set.table;
-        let index = match (&lane.set.plan, &lane.position) {
-            (Plan::Roulette, _) => table.index(table.draw(self.draw()))?,
-            (Plan::Rotation(rotation), Some(position)) => rotation.at_ticket(table, self.ticket(position))?,
-            (Plan::PowerOfTwo(options), _) if options.choices == 2 => {
-                table.index(power_of_two::pick_of_two(options, table, live, self)?)?
-            }
-            _ => return None,
-        };
-        Some(Picked { index, tier: lane.tier, branch: 0, relaxed: false, keyless: false })
-    }
 }
 
 /// A hand whose rotations draw by weight instead of taking turns.
@@ -141,10 +125,33 @@ impl RouteShared {
         outcome
     }
 
-    /// What a request without constraints comes to in this snapshot.
+    #[inline(never)]
+    fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        self.choose(snapshot, request, &[], &mut self.hand())
+    }
+
+    /// The lane of requests without constraints.
     #[inline]
-    pub(crate) fn lane<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Lane> {
-        snapshot.lanes.get(self.number)?.as_ref()
+    pub(crate) fn plain_lane<'a>(&self, snapshot: &'a Snapshot) -> Option<&'a Lane> {
+        snapshot.lanes.get(self.number)?.plain.as_ref()
+    }
+
+    /// The lane of a request with nothing but tags.
+    #[inline]
+    pub(crate) fn tagged_lane<'a>(&self, snapshot: &'a Snapshot, request: &Request<'_>) -> Option<&'a Lane> {
+        if request.shape != Shape::Tags {
+            return None;
+        }
+        snapshot.lanes.get(self.number)?.tagged(request.tags)
+    }
+
+    /// The lane of the request, where it has one.
+    #[inline]
+    pub(crate) fn lane<'a>(&self, snapshot: &'a Snapshot, request: &Request<'_>) -> Option<&'a Lane> {
+        match request.shape {
+            Shape::Plain => self.plain_lane(snapshot),
+            _ => self.tagged_lane(snapshot, request),
+        }
     }
 
     /// Takes several different ones, each as if those before were excluded. Returns how many there were.
@@ -216,23 +223,14 @@ impl Route {
     pub fn pick<'a>(&'a self, request: &Request<'_>) -> Result<Pick<'a>, NoInstance> {
         let shared = &*self.shared;
         let snapshot = shared.core.published.load();
-        if request.plain
-            && let Some(lane) = shared.lane(&snapshot)
-            && let Some(picked) = shared.hand().take(lane, &shared.core.live)
+        let picked = if let Some(lane) = shared.lane(&snapshot, request)
+            && let Some(picked) = lane.take(&shared.core.live, &mut shared.hand())
         {
-            return Ok(Pick::new(snapshot, shared, picked));
-        }
-        self.pick_along_tiers(snapshot, request)
-    }
-
-    #[inline(never)]
-    fn pick_along_tiers<'a>(
-        &'a self,
-        snapshot: Guarded<'a, Snapshot>,
-        request: &Request<'_>,
-    ) -> Result<Pick<'a>, NoInstance> {
-        let picked = self.shared.choose(&snapshot, request, &[], &mut self.shared.hand())?;
-        Ok(Pick::new(snapshot, &self.shared, picked))
+            picked
+        } else {
+            shared.choose_along_tiers(&snapshot, request)?
+        };
+        Ok(Pick::new(snapshot, shared, picked))
     }
 
     /// Picks an instance and counts it as in flight until the lease ends. For load-aware policies, limits and ejection, which
@@ -258,10 +256,9 @@ impl Route {
         let shared = &*self.shared;
         let snapshot = shared.core.published.load();
         Lease::take(&shared.core, &snapshot, |full| {
-            if request.plain
-                && full.is_empty()
-                && let Some(lane) = shared.lane(&snapshot)
-                && let Some(picked) = shared.hand().take(lane, &shared.core.live)
+            if full.is_empty()
+                && let Some(lane) = shared.lane(&snapshot, request)
+                && let Some(picked) = lane.take(&shared.core.live, &mut shared.hand())
             {
                 return Ok(picked);
             }
@@ -283,7 +280,7 @@ impl Route {
     ) -> Result<Picks<'a>, NoInstance> {
         let snapshot = self.shared.core.published.load();
         let count = self.shared.choose_distinct(&snapshot, request, out, &mut self.shared.hand())?;
-        Ok(Picks::new(snapshot, &out[..count]))
+        Ok(Picks::new(snapshot, out.get(..count).unwrap_or(&[])))
     }
 
     /// A hand for one thread: its own generator and rotation cursors, from a seed that nobody else has.

@@ -95,12 +95,7 @@ fn select_quickly(
     if !(request.require.is_empty() && few && request.prefer.is_none() && drawn.is_empty()) {
         return None;
     }
-    let mut indices = ArrayVec::<u32, FEW>::new();
-    for index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
-        if let Err(at) = indices.binary_search(&index) {
-            indices.insert(at, index);
-        }
-    }
+    let indices = excluded(request, snapshot);
     for (number, tier) in branch.tiers.iter().enumerate() {
         let group = match tier.find(request) {
             Found::Group(group) => group,
@@ -118,8 +113,12 @@ fn select_quickly(
         }
         let set = &group.set;
         let mut skips = ArrayVec::<u32, FEW>::new();
-        for rank in indices.iter().filter_map(|index| set.table.rank_of(*index)) {
-            skips.push(rank as u32);
+        for rank in indices
+            .iter()
+            .take_while(|index| **index != NOWHERE)
+            .filter_map(|index| set.table.rank_of(*index))
+        {
+            let _ = skips.try_push(rank as u32);
         }
         if skips.len() == set.table.len() {
             return None;
@@ -134,6 +133,25 @@ fn select_quickly(
 
 /// Exclusions that are dealt with on the way.
 const FEW: usize = 8;
+
+/// Where those that the request excludes stand in the list: rising, each once, then `NOWHERE`.
+#[inline(always)]
+fn excluded(request: &Request<'_>, snapshot: &Snapshot) -> [u32; FEW] {
+    let mut places = [NOWHERE; FEW];
+    for mut index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
+        for place in &mut places {
+            if *place == index {
+                break;
+            }
+            if index < *place {
+                std::mem::swap(place, &mut index);
+            }
+        }
+    }
+    places
+}
+
+const NOWHERE: u32 = u32::MAX;
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {

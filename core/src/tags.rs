@@ -62,8 +62,9 @@ impl Tags {
     /// The values of a key, sorted; none where the key is missing.
     pub fn values<'a>(&'a self, key: &str) -> impl Iterator<Item = &'a str> + Clone {
         let first = self.marks.partition_point(|mark| self.pair(*mark).0 < key);
-        let count = self.marks[first..].iter().take_while(|mark| self.pair(**mark).0 == key).count();
-        self.marks[first..first + count].iter().map(|mark| self.pair(*mark).1)
+        let marks = self.marks.get(first..).unwrap_or(&[]);
+        let count = marks.iter().take_while(|mark| self.pair(**mark).0 == key).count();
+        marks.iter().take(count).map(|mark| self.pair(*mark).1)
     }
 
     /// Whether the key has at least one value.
@@ -84,7 +85,8 @@ impl Tags {
     fn pair(&self, mark: Mark) -> (&str, &str) {
         let start = mark.start as usize;
         let middle = start + mark.key as usize;
-        (&self.text[start..middle], &self.text[middle..middle + mark.value as usize])
+        let text = |begin, end| self.text.get(begin..end).unwrap_or("");
+        (text(start, middle), text(middle, middle + mark.value as usize))
     }
 }
 

@@ -5,14 +5,17 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
+use common::matrix::{IDS, MANY_VALUES, instances, requests, specs, variants};
 use common::{PLAIN, policies, seeded, until};
 use pointsman::{
-    Branch, Instance, Picked, Picker, Policy, Pool, PoolOptions, Request, Route, RouteSpec, Tags, Tier,
-    WhenAbsent, ZoneRule,
+    Ejection, Instance, Lease, NoInstance, Outcome, Picked, Picker, Policy, Pool, PoolOptions, PoolSpec,
+    Reason, Request, Route, RouteSpec, Tags, Tier,
 };
 
 /// The system's allocator, which counts for each thread.
@@ -73,86 +76,12 @@ fn the_counters_count() {
     assert_eq!(so_far(), (before.0 + 1, before.1 + 1));
 }
 
-/// Enough instances for sparse and dense tags, and for more than one word of a set.
-fn instances() -> Vec<Instance> {
-    let one = |at: usize| {
-        Instance::new(format!("i{at}"))
-            .weight([1.0, 2.0, 5.0, 0.0, 1.3][at % 5])
-            .zone(["z1", "z2", "z3"][at % 3])
-            .tag("version", ["stable", "gray"][at % 2])
-            .tag("rack", &format!("r{}", at % 7))
-            .tag("pod", &format!("p{at}"))
-            .load((at % 11) as f64)
-            .healthy(!at.is_multiple_of(13))
-            .user_data(at as u64)
-    };
-    (0..200).map(one).collect()
-}
-
-fn specs(policy: &Policy) -> Vec<RouteSpec> {
-    let spec = || RouteSpec::new(policy.clone());
-    let matched = || Tier::new().matching("version").matching("rack");
-    vec![
-        spec().tier(Tier::new()),
-        spec().tier(matched()).tier(Tier::new().matching("version")).tier(Tier::new()).counters(true),
-        spec().tier(matched().when_absent(WhenAbsent::Untagged)).tier(Tier::new().zone(ZoneRule::Local)),
-        spec()
-            .branch(Branch::new("gray", 10.0).tier(Tier::new().tag("version", "gray")))
-            .branch(Branch::new("stable", 90.0).tier(matched()).tier(Tier::new()))
-            .spill(true)
-            .counters(true),
-        spec().tier(Tier::new().tag("rack", "r1").overflow(0.7)).tier(Tier::new().not_tag("rack", "r1")),
-        spec().tier(Tier::new().min_available(10_000)).tier(Tier::new().tag("pod", "p4").overflow(0.5)),
-    ]
-}
-
-/// Ids to exclude, more than are skipped by rank.
-const IDS: [&str; 40] = [
-    "i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "i10", "i11", "i12", "i13", "i14", "i15",
-    "i16", "i17", "i18", "i19", "i20", "i21", "i22", "i23", "i24", "i25", "i26", "i27", "i28", "i29", "i30",
-    "i31", "i32", "i33", "i34", "nobody", "i36", "i37", "i38", "i39",
-];
-
-/// One key with more values than are looked up in the index.
-const MANY_VALUES: [(&str, &str); 25] = {
-    let mut values = [("rack", "elsewhere"); 25];
-    values[24] = ("rack", "r3");
-    values
-};
-
-fn requests() -> Vec<Request<'static>> {
-    let ids: &'static [&'static str] = &IDS;
-    let both = PLAIN.tags(&[("version", "gray"), ("rack", "r2")]);
-    vec![
-        PLAIN,
-        PLAIN.key(b"somebody"),
-        both,
-        PLAIN.tags(&[("version", "gray")]),
-        PLAIN.tags(&[("version", "gray"), ("version", "stable"), ("rack", "r2")]),
-        PLAIN.tags(&[("version", "none"), ("rack", "none")]),
-        PLAIN.exclude(&ids[..3]),
-        PLAIN.exclude(&ids[..32]),
-        PLAIN.exclude(ids),
-        both.exclude(ids).relax(true),
-        PLAIN.require(&[("version", "stable")]),
-        PLAIN.require(&[("pod", "p17")]),
-        PLAIN.require(&[("pod", "nobody")]),
-        PLAIN.require(&[("pod", "p2"), ("pod", "p4"), ("version", "stable")]).exclude(&ids[2..3]),
-        PLAIN.require(&[("pod", "p4")]).exclude(&ids[4..5]),
-        PLAIN.require(&[("pod", "p4")]).exclude(&ids[4..5]).relax(true),
-        PLAIN.prefer("i7"),
-        PLAIN.prefer("i7").exclude(&ids[7..8]),
-        PLAIN.prefer("nobody"),
-        both.require(&[("rack", "r2")]).prefer("i9").exclude(&ids[..33]),
-    ]
-}
-
 #[test]
 fn no_pick_allocates_or_frees() {
-    for policy in policies() {
+    for policy in variants() {
         // With a seed and without: the generators differ.
         for seed in [None, Some(1)] {
-            let options = PoolOptions::new().spec(pointsman::PoolSpec::new().zone("z1"));
+            let options = PoolOptions::new().spec(PoolSpec::new().zone("z1"));
             let options = seed.map_or(PoolOptions::new(), |seed| options.seed(seed));
             let pool = Pool::with(options, instances()).expect("a good list");
             for spec in specs(&policy) {
@@ -172,6 +101,73 @@ fn no_pick_allocates_or_frees() {
                 }
             }
         }
+    }
+}
+
+/// Takes a lease, and ends it each time in another way.
+fn lease_and_end(lease: Result<Lease, NoInstance>, turn: &mut usize) {
+    *turn += 1;
+    let Ok(lease) = lease else { return };
+    match *turn % 4 {
+        0 => lease.done(Outcome::Success, Duration::from_millis(3)),
+        1 => lease.done_at(Outcome::Failure, None, *turn as u64 * 1_000_000),
+        2 => lease.done(Outcome::Cancelled, Duration::from_millis(3)),
+        _ => drop(lease),
+    }
+}
+
+#[test]
+fn no_lease_allocates_or_frees() {
+    let limited =
+        || instances().into_iter().enumerate().map(|(at, one)| one.max_in_flight(1 + at as u32 % 3));
+    // Where limits are reached, and where there are none and failures are counted.
+    let lists: [(PoolSpec, Vec<Instance>); 2] = [
+        (PoolSpec::new().zone("z1"), limited().collect()),
+        (PoolSpec::new().zone("z1").ejection(Ejection::default()).slow_start(30.0, 1.0), instances()),
+    ];
+    for policy in variants() {
+        for (spec, list) in &lists {
+            let options = PoolOptions::new().spec(spec.clone()).seed(6);
+            let pool = Pool::with(options, list.clone()).expect("a good list");
+            for spec in specs(&policy) {
+                let route = pool.route(spec).expect("a good spec");
+                let mut picker = route.picker();
+                // Some of what the requests come to is full, and every other count differs from its neighbour's.
+                let busy: Vec<Lease> =
+                    (0..30).filter_map(|at| route.lease(&PLAIN.prefer(IDS[at % 20])).ok()).collect();
+                assert!(!busy.is_empty());
+                for request in requests() {
+                    let mut turn = 0;
+                    assert_silent(&(&policy, route.spec(), request), 4, || {
+                        lease_and_end(route.lease(&request), &mut turn);
+                        lease_and_end(picker.lease(&request), &mut turn);
+                        let both = (route.lease(&request), picker.lease(&request));
+                        lease_and_end(both.0, &mut turn);
+                        lease_and_end(both.1, &mut turn);
+                        let _ = std::hint::black_box(route.pick(&request).map(|pick| pick.index()));
+                        let _ = std::hint::black_box(picker.pick(&request).map(|pick| pick.index()));
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn leases_of_a_list_where_everybody_is_full_allocate_nothing() {
+    let full = ["a", "b", "c"].map(|id| Instance::new(id).max_in_flight(1));
+    for policy in variants() {
+        let pool = seeded(7, full.to_vec());
+        let route = pool.route(RouteSpec::new(policy.clone()).tier(Tier::new())).expect("a good spec");
+        let mut picker = route.picker();
+        let held: Vec<Lease> = (0..3).map(|_| route.lease(&PLAIN.key(b"k")).expect("room")).collect();
+        for request in [PLAIN, PLAIN.key(b"k"), PLAIN.prefer("a"), PLAIN.exclude(&["a"]).relax(true)] {
+            assert_silent(&(&policy, request), 3, || {
+                assert!(route.lease(&request).is_err_and(|refused| refused.reason == Reason::Saturated));
+                assert!(picker.lease(&request).is_err_and(|refused| refused.reason == Reason::Saturated));
+            });
+        }
+        drop(held);
     }
 }
 
@@ -251,7 +247,7 @@ fn noting_pool() -> (Pool, Threads, Arc<AtomicU64>) {
 }
 
 #[test]
-fn picks_across_updates_allocate_and_free_nothing_and_release_on_writers_threads_only() {
+fn picks_and_leases_across_updates_allocate_and_free_nothing_and_release_on_writers_threads_only() {
     let (pool, threads, released) = noting_pool();
     let routes: Vec<Route> = policies()
         .into_iter()
@@ -265,13 +261,19 @@ fn picks_across_updates_allocate_and_free_nothing_and_release_on_writers_threads
             let mut out = [Picked::default(); 3];
             let gray = PLAIN.tags(&[("version", "gray"), ("rack", "new-3")]);
             let mut versions = 0;
-            let mut last = 0;
+            let (mut last, mut turn) = (0, 0);
+            let mut kept = VecDeque::with_capacity(60);
+            kept.extend((0..50).map(|_| routes[0].lease(&PLAIN)));
             let mut pick_all = |versions: &mut u64| {
                 for (route, picker) in routes.iter().zip(&mut pickers) {
                     for request in [PLAIN, gray, PLAIN.exclude(&["i1"]), PLAIN.require(&[("rack", "new-5")])]
                     {
                         let _ = std::hint::black_box(route.pick(&request).map(|pick| pick.index()));
                         let version = picker.pick(&request).map_or(0, |pick| pick.version());
+                        // A lease that is kept across updates ends as the last holder of an instance that left.
+                        lease_and_end(kept.pop_front().expect("as many as at the start"), &mut turn);
+                        kept.push_back(route.lease(&request));
+                        lease_and_end(picker.lease(&request), &mut turn);
                         *versions += u64::from(version > last);
                         last = last.max(version);
                     }
@@ -304,7 +306,11 @@ fn picks_across_updates_allocate_and_free_nothing_and_release_on_writers_threads
         done.store(true, Ordering::Relaxed);
         readers.into_iter().map(|reader| reader.join().expect("no panic")).collect()
     });
-    assert!(released.load(Ordering::Relaxed) > 50);
+    until("what left is released", || {
+        let weight = 1.0 + pool.version() as f64;
+        pool.edit(|edit| edit.set_weight("i1", weight)).expect("a good weight");
+        released.load(Ordering::Relaxed) > 50
+    });
     let threads = threads.lock().expect("the hook does not panic");
     assert!(readers.iter().all(|reader| !threads.contains(reader)), "a reader released an instance");
 }

@@ -259,6 +259,26 @@ fn unknown_fields_policies_and_words_are_refused_at_their_place() {
 }
 
 #[test]
+fn a_place_is_never_empty_and_keys_that_look_like_several_steps_are_quoted() {
+    refused_json(r#"{"": 1}"#, "[\"\"]", "unknown field");
+    refused_json(
+        r#"{"policy": "random", "tiers": [{"tags": {"": 1}}]}"#,
+        "tiers[0].tags[\"\"]",
+        "a value or a list of values",
+    );
+    refused_json(
+        r#"{"policy": "random", "tiers": [{"tags": {"app.kubernetes.io/name": [1]}}]}"#,
+        "tiers[0].tags[\"app.kubernetes.io/name\"][0]",
+        "a string",
+    );
+    refused_json(
+        r#"{"policy": "random", "tiers": [{"not_tags": {"a.b": []}}]}"#,
+        "tiers[0].not_tags[\"a.b\"]",
+        "0 values",
+    );
+}
+
+#[test]
 fn the_error_of_an_unknown_policy_lists_those_there_are() {
     let error = RouteSpec::from_json(r#"{"policy": "fastest", "tiers": [{}]}"#).expect_err("unknown");
     for policy in Policy::all() {

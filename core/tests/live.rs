@@ -314,6 +314,27 @@ fn a_new_instance_ramps_from_a_tenth_of_its_weight() {
 }
 
 #[test]
+fn a_tick_at_the_time_that_the_last_one_named_does_what_was_due() {
+    for (window, aggression) in [(10.0, 1.0), (30.0, 1.0), (7.3, 2.0), (0.001, 0.3), (30.0, 1_000.0)] {
+        let mut ejection = Ejection::default();
+        ejection.base_ejection_s = 1e-12;
+        ejection.interval_s = window / 7.0;
+        let pool =
+            pool(PoolSpec::new().slow_start(window, aggression).ejection(ejection), [Instance::new("a")]);
+        let mut now = 1_000 * SECOND + 496_515_837;
+        pool.tick_at(now);
+        pool.edit(|edit| edit.upsert(Instance::new("b"))).expect("accepted");
+        for _ in 0..200 {
+            let next = pool.tick_at(now).expect("the interval is always to come");
+            assert!(next > now, "{window} {aggression}: nothing more to do at {now}, and yet {next}");
+            now = next;
+        }
+        let ramps = route(&pool, Policy::Random).explain(&PLAIN).live;
+        assert!(ramps.is_empty(), "{window} {aggression}: the ramp is over: {ramps:?}");
+    }
+}
+
+#[test]
 fn a_ramp_is_relative_and_never_empties_a_tier() {
     let pool = pool(PoolSpec::new().slow_start(100.0, 1.0), []);
     pool.replace(["a", "b", "c"].map(Instance::new)).expect("accepted");

@@ -2,13 +2,19 @@ cmake_minimum_required(VERSION 3.20)
 
 # Builds the library with cargo and puts it under its own name: cmake -D... -P cargo.cmake
 #
-# SOURCE_DIR, TARGET_DIR, OUT, PROFILE, FEATURES, ABI, ABI_FULL, CARGO, NATIVE_LIBS: what the caller linked against.
+# SOURCE_DIR, TARGET_DIR, OUT, PROFILE, FEATURES, ABI, ABI_FULL, CARGO, NATIVE_LIBS, TARGET, SHARED: what the caller linked
+# against. Without TARGET, for the host.
 
 file(MAKE_DIRECTORY "${OUT}")
 set(common rustc --manifest-path "${SOURCE_DIR}/Cargo.toml" -p pointsman-capi --lib --profile "${PROFILE}"
     --target-dir "${TARGET_DIR}" --locked)
 if(FEATURES)
   list(APPEND common --features "${FEATURES}")
+endif()
+
+if(TARGET)
+  list(APPEND common --target "${TARGET}")
+  string(APPEND TARGET_DIR "/${TARGET}")
 endif()
 
 function(build kind file name)
@@ -28,9 +34,11 @@ function(build kind file name)
     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-build(cdylib libpointsman_capi.so "libpointsman.so.${ABI_FULL}")
-file(CREATE_LINK "libpointsman.so.${ABI_FULL}" "${OUT}/libpointsman.so.${ABI}" SYMBOLIC)
-file(CREATE_LINK "libpointsman.so.${ABI}" "${OUT}/libpointsman.so" SYMBOLIC)
+if(SHARED)
+  build(cdylib libpointsman_capi.so "libpointsman.so.${ABI_FULL}")
+  file(CREATE_LINK "libpointsman.so.${ABI_FULL}" "${OUT}/libpointsman.so.${ABI}" SYMBOLIC)
+  file(CREATE_LINK "libpointsman.so.${ABI}" "${OUT}/libpointsman.so" SYMBOLIC)
+endif()
 build(staticlib libpointsman_capi.a libpointsman.a)
 
 # The list that the package files carry must be the compiler's for this very library.

@@ -61,7 +61,7 @@ struct connection {
     struct end client, backend;
     const pointsman_tag *tag;
     pointsman_lease *lease;
-    char failed[TRIES][64]; /* ids that were tried */
+    char *failed[TRIES]; /* ids that were tried */
     int tries;
     bool connected, sent, answered; /* once something was sent, no other backend is tried */
     uint64_t started_ns, latency_ns;
@@ -259,7 +259,9 @@ static bool connect_somewhere(struct loop *loop, struct connection *c)
             return false;
         pointsman_lease_id(c->lease, &id, NULL);
         pointsman_lease_address(c->lease, &address, NULL);
-        snprintf(c->failed[c->tries], sizeof c->failed[0], "%.*s", (int)id.len, id.data);
+        c->failed[c->tries] = strndup(id.data, id.len);
+        if (c->failed[c->tries] == NULL)
+            return false;
         c->tries++;
 
         socklen_t len = parse_address(address, &where);
@@ -457,6 +459,8 @@ static void *run(void *argument)
         while (loop->ended != NULL) {
             struct connection *c = loop->ended;
             loop->ended = c->next;
+            for (int i = 0; i < c->tries; i++)
+                free(c->failed[i]);
             free(c);
         }
     }

@@ -40,6 +40,11 @@
 #define POINTSMAN_PICK_RELAXED 1
 
 /**
+ * A flag of a pick: the route hashes keys and the request had none, so that the instance was drawn by weight.
+ */
+#define POINTSMAN_PICK_KEYLESS 2
+
+/**
  * Longest id, address, zone, tag or option, in bytes.
  */
 #define POINTSMAN_MAX_NAME 1048576
@@ -101,7 +106,8 @@ typedef struct pointsman_pool pointsman_pool;
 
 /**
  * A way to choose: a policy and an ordered list of tiers. Follows every update of its pool. Every call may come from any
- * thread; none waits, locks or allocates, but those that return a string, and a thread's first pick once.
+ * thread, and none waits for an update. Picks do not allocate, but that a thread's first one may once, and requests or
+ * results of more than 32 elements do; leases and strings are handles, which take memory.
  */
 typedef struct pointsman_route pointsman_route;
 

@@ -79,6 +79,8 @@ pub const POINTSMAN_FAMILY_IPV6: pointsman_address_family = 6;
 
 /// A flag of a pick: the request excluded the instance, and it was taken as a last resort.
 pub const POINTSMAN_PICK_RELAXED: u32 = 1;
+/// A flag of a pick: the route hashes keys and the request had none, so that the instance was drawn by weight.
+pub const POINTSMAN_PICK_KEYLESS: u32 = 2;
 
 /// Longest id, address, zone, tag or option, in bytes.
 pub const POINTSMAN_MAX_NAME: usize = 1048576;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ffi::c_char;
+use std::fmt::{self, Write as _};
 
 use pointsman::{FormatError, NoInstance, Reason, RouteError, UpdateError};
 
@@ -146,7 +147,7 @@ impl pointsman_error {
             Fault::NoInstance(refused) => {
                 error.branch = refused.branch.into();
                 error.index = refused.tier.into();
-                fill(&mut error.message, &refused.to_string());
+                fill(&mut error.message, refused);
             }
             Fault::Other(detail) => {
                 error.index = detail.index.unwrap_or(POINTSMAN_NO_INDEX);
@@ -158,11 +159,25 @@ impl pointsman_error {
     }
 }
 
-/// Copies the text, cut at a character's boundary, with a zero byte behind it. A zero byte inside becomes a question mark.
-fn fill(place: &mut [c_char], text: &str) {
-    let room = place.len() - 1;
-    for (place, byte) in place.iter_mut().zip(cut(text, room).bytes()) {
-        *place = if byte == 0 { b'?' } else { byte } as c_char;
+/// Writes the text, cut at a character's boundary, with a zero byte behind it. A zero byte inside becomes a question mark.
+/// Takes no memory, so that the answer that there is no instance costs none.
+fn fill(place: &mut [c_char], text: &(impl fmt::Display + ?Sized)) {
+    if let Some((_, room)) = place.split_last_mut() {
+        // An error says that the text was cut.
+        let _ = write!(Room(room.iter_mut()), "{text}");
+    }
+}
+
+/// The places that are not written yet.
+struct Room<'a>(std::slice::IterMut<'a, c_char>);
+
+impl fmt::Write for Room<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let part = cut(text, self.0.len());
+        for (byte, place) in part.bytes().zip(&mut self.0) {
+            *place = if byte == 0 { b'?' } else { byte } as c_char;
+        }
+        if part.len() < text.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }
 

@@ -27,4 +27,4 @@ mod version;
 #[cfg(test)]
 mod layout;
 #[cfg(test)]
-mod vectors;
+mod owners;

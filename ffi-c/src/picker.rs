@@ -48,7 +48,7 @@ exports! {
         picker: Exclusive<pointsman_picker>,
         request: OptInput<pointsman_request>,
     ) => (pick: pointsman_pick) {
-        request::with(request, #[inline(always)] |request| Ok(picker.0.pick(request, pick)?))
+        request::answer(request, pick, #[inline(always)] |request, pick| picker.0.pick(request, pick))
     }
 
     /// Fills `picks` with different instances, as `pointsman_route_pick_distinct` does.
@@ -60,10 +60,7 @@ exports! {
     ) -> (count: Out<usize>) {
         request::with(request, |request| {
             with_room(room, |out| {
-                let drawn = picker.0.pick_distinct(request, out)?;
-                let count = drawn.len();
-                picks.put(room, drawn.into_iter());
-                Ok(count)
+                Ok(picker.0.pick_distinct(request, out, |drawn| picks.put(room, pointsman_pick::of_all(drawn)))?)
             })
         })
     }

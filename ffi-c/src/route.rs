@@ -4,14 +4,15 @@ use arrayvec::ArrayVec;
 use pointsman::{Pick, Picked, Picks, Route, RouteSpec};
 
 use crate::abi::{Document, Handle, New, OptInput, Out, OutItems, Shared, exports, pointsman_str};
-use crate::codes::{POINTSMAN_MAX_INSTANCES, POINTSMAN_PICK_RELAXED};
+use crate::codes::{POINTSMAN_MAX_INSTANCES, POINTSMAN_PICK_KEYLESS, POINTSMAN_PICK_RELAXED};
 use crate::error::Fault;
 use crate::pool::pointsman_pool;
 use crate::request::{self, pointsman_request};
 use crate::string::pointsman_string;
 
 /// A way to choose: a policy and an ordered list of tiers. Follows every update of its pool. Every call may come from any
-/// thread; none waits, locks or allocates, but those that return a string, and a thread's first pick once.
+/// thread, and none waits for an update. Picks do not allocate, but that a thread's first one may once, and requests or
+/// results of more than 32 elements do; leases and strings are handles, which take memory.
 pub struct pointsman_route(pub(crate) Route);
 
 /// The answer, by value. Nothing in it points into the library.
@@ -41,7 +42,8 @@ impl pointsman_pick {
             user_data,
             version,
             index: picked.index() as u32,
-            flags: if picked.relaxed() { POINTSMAN_PICK_RELAXED } else { 0 },
+            flags: (u32::from(picked.relaxed()) * POINTSMAN_PICK_RELAXED)
+                | (u32::from(picked.keyless()) * POINTSMAN_PICK_KEYLESS),
             tier: picked.tier() as u16,
             branch: picked.branch() as u16,
             reserved: 0,
@@ -88,7 +90,10 @@ exports! {
         route: Handle<pointsman_route>,
         request: OptInput<pointsman_request>,
     ) => (pick: pointsman_pick) {
-        request::with(request, #[inline(always)] |request| Ok(pick.fill(pointsman_pick::of(&route.0.pick(request)?))))
+        request::answer(request, pick, #[inline(always)] |request, pick| match route.0.pick(request) {
+            Ok(found) => pick.fill(pointsman_pick::of(&found)),
+            Err(refused) => pick.refuse(refused.into()),
+        })
     }
 
     /// Fills `picks`, which has room for `room`, with different instances in the order of drawing without replacement, and

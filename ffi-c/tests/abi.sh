@@ -4,6 +4,8 @@ set -eu
 library=$1
 here=$(cd "$(dirname "$0")" && pwd)
 dump=$here/abi/libpointsman.abi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # Only pointsman_ leaves the library, and none of the tests' own.
 others=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^pointsman_' || true)
@@ -11,19 +13,16 @@ others=$(nm -D --defined-only "$library" | awk '{print $3}' | grep -v '^pointsma
 ! nm -D --defined-only "$library" | grep -q pointsman_test || { echo "exports a function of the tests"; exit 1; }
 
 # Every function of the header is there, and nothing else.
-nm -D --defined-only "$library" | awk '{print $3}' | sort > /tmp/abi.$$.exported
+nm -D --defined-only "$library" | awk '{print $3}' | sort > "$work/exported"
 grep -o 'pointsman_[a-z_]*(' "$here/../include/pointsman.h" | tr -d '(' | sort -u \
-    | grep -v -x -e pointsman_str_of -e pointsman_is_no_instance > /tmp/abi.$$.declared
-diff /tmp/abi.$$.declared /tmp/abi.$$.exported || { echo "header and library differ"; rm -f /tmp/abi.$$.*; exit 1; }
-rm -f /tmp/abi.$$.*
+    | grep -v -x -e pointsman_str_of -e pointsman_is_no_instance > "$work/declared"
+diff "$work/declared" "$work/exported" || { echo "header and library differ"; exit 1; }
 
 # The declarations as the header has them: a program that refers to every function carries their types.
 soname=$(readelf -d "$library" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 abi=$(sed -n 's/^#define POINTSMAN_ABI //p' "$here/../include/pointsman.h")
 [ "$soname" = "libpointsman.so.$abi" ] || { echo "SONAME $soname, ABI $abi"; exit 1; }
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 {
     echo '#include <pointsman.h>'
     awk '/^(const char|uint32_t|size_t|void|pointsman_result) [*]?pointsman_[a-z_]*\(/ {on=1} on {print} on && /;$/ {on=0}' \

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A rotation has some PICKS * INSTANCES sequences of this length, so that two alike by chance are rarer than 1 in 5,000 runs. */
+/* A rotation has some PICKS * INSTANCES sequences of this length, so that two alike by chance are rarer than 1 in 50,000 runs. */
 #define PICKS 2000
-#define INSTANCES 40
+#define INSTANCES 400
 #define CHILDREN 5
 
 static pointsman_error error = POINTSMAN_ERROR_INIT;
@@ -165,7 +165,7 @@ static void fork_under_load(int updates)
     pid_t pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
-        alarm(120);
+        alarm(600);
         child_works(updates);
     }
     CHECK(waitpid(pid, &status, 0) == pid);
@@ -179,9 +179,9 @@ int main(int count, char **arguments)
 {
     int updates = count > 1 ? atoi(arguments[1]) : 10000;
     pointsman_instance list[INSTANCES];
-    char names[INSTANCES][16];
+    char names[INSTANCES][32];
 
-    alarm(300);
+    alarm(900);
     for (int i = 0; i < INSTANCES; i++) {
         snprintf(names[i], sizeof names[i], "b%d:80", i);
         /* No cycle of whole turns, which would leave a rotation few places to start at. */

@@ -1,8 +1,9 @@
 #!/bin/sh
-# The installed library links with nothing but what its package files say: install.sh SOURCE BUILD
+# The installed library links with nothing but what its package files say: install.sh SOURCE BUILD DEBUG_LIBRARY
 set -eu
 source=$1
 build=$2
+debug=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : "${CC:=cc}"
@@ -46,7 +47,8 @@ for way in package subdirectory; do
             echo "target_link_libraries(use_$target PRIVATE pointsman::$target)"
         done
     } > "$work/$way/CMakeLists.txt"
-    cmake -S "$work/$way" -B "$work/$way/build" "-DCMAKE_PREFIX_PATH=$work/prefix" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    # Cargo's folder of the release: the same library once more.
+    cmake -S "$work/$way" -B "$work/$way/build" "-DCMAKE_PREFIX_PATH=$work/prefix" "-DPOINTSMAN_TARGET_DIR=$build/cargo" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     cmake --build "$work/$way/build" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     for target in pointsman pointsman_static; do
         [ "$("$work/$way/build/use_$target" | wc -l)" = 10 ]
@@ -80,13 +82,26 @@ cd "$work/second"
 rustc -O --edition 2024 --crate-name second --crate-type cdylib -o libsecond.so lib.rs
 "$CC" main.c $(pkg-config --cflags --libs pointsman) -L. -lsecond -o both_shared
 LD_LIBRARY_PATH=$lib:. ./both_shared
-rustc -O --edition 2024 --crate-name second --crate-type staticlib -o libsecond.a lib.rs
 natives=$(PKG_CONFIG_PATH=$work/static/${pkg#"$work"/prefix/} pkg-config --static --libs-only-l pointsman | sed 's/-lpointsman//')
-"$CC" main.c -I"$work/prefix/include" "$lib/libpointsman.a" libsecond.a $natives -o both_static
-./both_static
-# The same where they come from different compilers: the second library's symbols made local, but for its own.
-ld -r --force-group-allocation --whole-archive libsecond.a -o second.o
-objcopy --wildcard --keep-global-symbol='second_*' second.o
-"$CC" main.c -I"$work/prefix/include" second.o "$lib/libpointsman.a" $natives -o localised
-./localised
+both() {
+    "$CC" main.c -I"$work/prefix/include" "$@" $natives -o both_static
+    ./both_static
+}
+second() {
+    rustc "$@" --edition 2024 --crate-name second --crate-type staticlib -o libsecond.a lib.rs
+}
+# As they are, where both are for release or both for debugging.
+second -O
+both "$lib/libpointsman.a" libsecond.a
+second -C opt-level=0 -C debuginfo=2
+both "$debug" libsecond.a
+# Else, and of different compilers, with the second library's symbols made local but for its own. An optimiser that looks at a
+# whole library splits the standard one in its own way, and the linker would find parts of it twice.
+for how in '-C opt-level=0' '-O' '-O -C lto=fat'; do
+    second $how
+    ld -r --force-group-allocation --whole-archive libsecond.a -o second.o
+    objcopy --wildcard --keep-global-symbol='second_*' second.o
+    both second.o "$lib/libpointsman.a"
+    both second.o "$debug"
+done
 echo "installs and links"

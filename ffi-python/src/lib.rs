@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 
 mod attached;
+mod choose;
 mod context;
 mod discovery;
 mod edit;
@@ -13,6 +14,7 @@ mod objects;
 mod pick;
 mod picker;
 mod pool;
+mod raw;
 mod request;
 mod route;
 mod turn;

@@ -8,9 +8,12 @@ use std::cell::RefCell;
 
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 use crate::attached::Attached;
+use crate::errors;
 use crate::instance::Instance;
+use crate::raw::Unfilled;
 
 pub(crate) type Key = u64;
 
@@ -43,6 +46,17 @@ impl Objects {
     #[inline(always)]
     pub(crate) fn get(&self, py: Python<'_>, key: Key) -> Option<Py<Instance>> {
         self.table.read(py, |table| Some(table.slots.get(key as usize)?.as_ref()?.clone_ref(py)))
+    }
+
+    /// The objects of keys that a hold keeps.
+    pub(crate) fn list<'py>(&self, py: Python<'py>, keys: &[Key]) -> PyResult<Bound<'py, PyList>> {
+        // Before the table is borrowed: making a list may run the collector.
+        let list = Unfilled::new(py, keys.len())?;
+        let full = self.table.read(py, |table| {
+            let object = |key: &Key| Some(table.slots.get(*key as usize)?.as_ref()?.clone_ref(py));
+            list.fill(keys.iter().map_while(object))
+        });
+        if full { Ok(list.filled()) } else { Err(errors::cleared()) }
     }
 
     pub(crate) fn put(&self, py: Python<'_>, object: Py<Instance>) -> Key {

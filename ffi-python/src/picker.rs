@@ -5,8 +5,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
-use crate::context;
-use crate::errors;
+use crate::choose;
 use crate::instance::Instance;
 use crate::lease::Lease;
 use crate::pick::Pick;
@@ -35,22 +34,6 @@ impl Picker {
             PyRuntimeError::new_err("this Picker is in use by another call; make one for each thread")
         })
     }
-
-    /// Runs `take` with the engine's picker and the request.
-    #[inline]
-    fn ask<R>(
-        &self,
-        py: Python<'_>,
-        given: &Given<'_, '_>,
-        take: impl FnOnce(&mut pointsman::Picker, &pointsman::Request<'_>) -> R,
-    ) -> PyResult<R> {
-        let mut picker = self.take()?;
-        let context = context::current(py, self.pool.get().context_tags)?;
-        if given.is_plain() && context.is_none() {
-            return Ok(take(&mut picker, &pointsman::Request::new()));
-        }
-        given.ask(context.as_ref().map(Bound::get), |request| take(&mut picker, request))
-    }
 }
 
 #[pymethods]
@@ -72,11 +55,7 @@ impl Picker {
         relax: bool,
     ) -> PyResult<Py<Instance>> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        let pool = self.pool.get();
-        let picked = self.ask(py, &given, |picker, request| {
-            picker.pick(request).map(|pick| pool.object(py, pick.instance().user_data))
-        })?;
-        picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+        choose::pick(py, self.pool.get(), &mut *self.take()?, &given)
     }
 
     /// Picks an instance and says how it was found.
@@ -96,10 +75,7 @@ impl Picker {
         relax: bool,
     ) -> PyResult<Pick> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        let pool = self.pool.get();
-        let picked = self
-            .ask(py, &given, |picker, request| picker.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
-        picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+        choose::select(py, self.pool.get(), &mut *self.take()?, &given)
     }
 
     /// Picks an instance and holds it until the request ends.
@@ -119,10 +95,7 @@ impl Picker {
         relax: bool,
     ) -> PyResult<Py<Lease>> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        match self.ask(py, &given, |picker, request| picker.lease(request))? {
-            Ok(lease) => Lease::of(py, self.pool.get(), lease),
-            Err(refused) => Err(errors::no_instance(py, refused)),
-        }
+        choose::lease(py, self.pool.get(), &mut *self.take()?, &given)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

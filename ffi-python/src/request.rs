@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyMapping, PyString};
 use smallvec::SmallVec;
 
 use crate::context::TagSet;
@@ -24,18 +24,13 @@ impl<'py> Pairs<'py> {
 
     #[inline]
     fn read(&mut self, mapping: &Bound<'py, PyAny>) -> PyResult<()> {
-        if let Ok(dict) = mapping.cast_exact::<PyDict>() {
-            for (key, value) in dict.iter() {
-                self.add(key, value)?;
-            }
-        } else {
-            let mapping = mapping.cast::<PyMapping>().map_err(|_| {
-                PyTypeError::new_err(format!("expected a mapping of tags, got {}", kind(mapping)))
-            })?;
-            for item in mapping.items()?.iter() {
-                let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
-                self.add(key, value)?;
-            }
+        let mapping = mapping.cast::<PyMapping>().map_err(|_| {
+            PyTypeError::new_err(format!("expected a mapping of tags, got {}", kind(mapping)))
+        })?;
+        // A list of its own: a value that is iterated runs Python code, which may change the mapping.
+        for item in mapping.items()?.iter() {
+            let (key, value) = item.extract::<(Bound<'py, PyAny>, Bound<'py, PyAny>)>()?;
+            self.add(key, value)?;
         }
         Ok(())
     }
@@ -114,10 +109,17 @@ impl<'a, 'py> Given<'a, 'py> {
             && self.prefer.is_none()
     }
 
+    /// The tags, where the call gives nothing else.
+    #[inline(always)]
+    pub(crate) fn tags_alone(&self) -> Option<&'a Bound<'py, PyAny>> {
+        let Self { tags, require, key, exclude, prefer, relax: _ } = self;
+        let alone = require.is_none() && key.is_none() && exclude.is_none() && prefer.is_none();
+        tags.filter(|_| alone)
+    }
+
     /// Runs `take` with the request. The tags of the context hold for the keys that the call does not give.
     ///
     /// Everything is read first: Python code may run then, and not while `take` does.
-    #[inline]
     pub(crate) fn ask<R>(
         &self,
         context: Option<&TagSet>,
@@ -127,15 +129,8 @@ impl<'a, 'py> Given<'a, 'py> {
         if let Some(tags) = self.tags {
             arguments.tags.read(tags)?;
         }
-        if !self.is_tags_alone() {
-            arguments.read_rest(self)?;
-        }
+        arguments.read_rest(self)?;
         arguments.with(self.relax, context, take)
-    }
-
-    fn is_tags_alone(&self) -> bool {
-        let Self { tags: _, require, key, exclude, prefer, relax: _ } = self;
-        require.is_none() && key.is_none() && exclude.is_none() && prefer.is_none()
     }
 }
 

@@ -5,7 +5,8 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::context::{self, TagSet};
+use crate::choose;
+use crate::context;
 use crate::errors;
 use crate::instance::Instance;
 use crate::lease::Lease;
@@ -38,11 +39,6 @@ impl Route {
         Self { route, pool }
     }
 
-    #[inline(always)]
-    fn context<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, TagSet>>> {
-        context::current(py, self.pool.get().context_tags)
-    }
-
     /// Runs `take` with the engine's route and the request.
     #[inline]
     fn ask<R>(
@@ -51,17 +47,8 @@ impl Route {
         given: &Given<'_, '_>,
         take: impl FnOnce(&pointsman::Route, &pointsman::Request<'_>) -> R,
     ) -> PyResult<R> {
-        let context = self.context(py)?;
+        let context = context::current(py, self.pool.get().context_tags)?;
         given.ask(context.as_ref().map(Bound::get), |request| take(&self.route, request))
-    }
-
-    #[inline(never)]
-    fn pick_asked(&self, py: Python<'_>, given: &Given<'_, '_>) -> PyResult<Py<Instance>> {
-        let pool = self.pool.get();
-        let picked = self.ask(py, given, |route, request| {
-            route.pick(request).map(|pick| pool.object(py, pick.instance().user_data))
-        })?;
-        picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
     }
 }
 
@@ -84,13 +71,7 @@ impl Route {
         relax: bool,
     ) -> PyResult<Py<Instance>> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        if !given.is_plain() || self.context(py)?.is_some() {
-            return self.pick_asked(py, &given);
-        }
-        match self.route.pick(&pointsman::Request::new()) {
-            Ok(pick) => self.pool.get().object(py, pick.instance().user_data),
-            Err(refused) => Err(errors::no_instance(py, refused)),
-        }
+        choose::pick(py, self.pool.get(), &mut &self.route, &given)
     }
 
     /// Picks an instance and says how it was found.
@@ -110,10 +91,7 @@ impl Route {
         relax: bool,
     ) -> PyResult<Pick> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        let pool = self.pool.get();
-        let picked =
-            self.ask(py, &given, |route, request| route.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
-        picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+        choose::select(py, self.pool.get(), &mut &self.route, &given)
     }
 
     /// Picks ``n`` times, each pick by itself. Large numbers let other threads run meanwhile.
@@ -141,8 +119,7 @@ impl Route {
             }
         })?;
         let keys = keys.map_err(|refused| errors::no_instance(py, refused))?;
-        // The hold keeps every key's object, so that none is missing.
-        let list = PyList::new(py, keys.iter().map(|key| pool.objects.get(py, *key)));
+        let list = pool.objects.list(py, &keys);
         drop(hold);
         list
     }
@@ -191,10 +168,7 @@ impl Route {
         relax: bool,
     ) -> PyResult<Py<Lease>> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        match self.ask(py, &given, |route, request| route.lease(request))? {
-            Ok(lease) => Lease::of(py, self.pool.get(), lease),
-            Err(refused) => Err(errors::no_instance(py, refused)),
-        }
+        choose::lease(py, self.pool.get(), &mut &self.route, &given)
     }
 
     /// A hand for one thread, with its own generator. The same seed, updates and requests give the same picks.

@@ -1,7 +1,8 @@
 """A small HTTP/1.1 server for tests, one instance to a process. Prints its port.
 
 Answers every request with what it saw as JSON. Paths: /redirect, /cookie, /status/N, /silent (never answers), /drop (closes
-after reading), /bytes/N (a body of N bytes), /slow (two parts, half a second apart), /die (the process ends).
+after reading), /instances (a list for discovery), /bytes/N (a body of N bytes), /slow (two parts, two seconds apart),
+/die (the process ends).
 """
 
 from __future__ import annotations
@@ -72,12 +73,11 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             if target == "/slow":
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\na")
                 await writer.drain()
-                await asyncio.sleep(0.5)
+                await asyncio.sleep(2)
                 writer.write(b"b")
                 continue
-            body = json.dumps(
-                {"name": NAME, "method": method, "target": target, "headers": headers, "length": length, **seen}
-            )
+            saw = {"name": NAME, "method": method, "target": target, "headers": headers, "length": length, **seen}
+            body = json.dumps([{"address": "10.0.0.9:8080"}] if target == "/instances" else saw)
             head = f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n{extra}\r\n"
             writer.write((head + ("" if method == "HEAD" else body)).encode())
             await writer.drain()

@@ -1,43 +1,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import pathlib
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from clients import Proxy
 from conftest import Backend, check_shares
 from pointsman import Instance, Pool, current_tags
 from pointsman.asgi import ReverseProxy, RouteTags
 
 Start = Callable[..., list[Backend]]
 SIZE = 100_000_000
-
-
-class Proxy:
-    def __init__(self, instances: list[dict[str, Any]], **given: Any) -> None:
-        script = pathlib.Path(__file__).with_name("proxy.py")
-        command = [sys.executable, str(script), json.dumps({"instances": instances, **given})]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert self.process.stdout is not None
-        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
-
-    def peak(self) -> int:
-        """The most memory it ever had, in bytes."""
-        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-    def stop(self) -> None:
-        self.process.terminate()
-        assert self.process.wait(20) in (0, -15)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
 
 @pytest.fixture
@@ -75,7 +53,7 @@ async def test_shares_and_tags(start: Start, proxy: Callable[..., Proxy]) -> Non
             "explain_path": "/-/pointsman",
         },
     )
-    responses = await ask_many(one.url, 1_000)
+    responses = await ask_many(one.url, 200)
     check_shares((Instance(response.json()["name"]) for response in responses), {"a": 0.75, "b": 0.25})
     name, tier, version = responses[0].headers["x-pointsman"].split("; ")
     assert (name, tier, version) == (responses[0].json()["name"], "0", "1")
@@ -230,8 +208,26 @@ async def test_route_tags() -> None:
     assert seen == [{"version": "gray"}, {}, {}]
 
 
+@pytest.mark.parametrize(
+    ("cookie", "version"),
+    [
+        (b"version=gray", "gray"),
+        (b"path=/; version=gray; Domain=x", "gray"),
+        (b'a; b=; version="gray" ;=c', "gray"),
+        (b"version=gray; version=blue", "gray"),
+        (b"other version=x; \xffversion=y", None),
+    ],
+)
+def test_any_cookie_may_be_a_tag(cookie: bytes, version: str | None) -> None:
+    app = ReverseProxy(Pool().route("random"), tag_cookies=["version"])
+    expected = {} if version is None else {"tags": {"version": version}}
+    assert app._asked([(b"cookie", cookie)]) == expected
+
+
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 def test_under_wrk(start: Start, proxy: Callable[..., Proxy]) -> None:
     one = proxy(start("a", "b"))
-    done = subprocess.run(["wrk", "-t2", "-c32", "-d3s", one.url], capture_output=True, text=True, check=True)
-    assert "Non-2xx" not in done.stdout and "Socket errors" not in done.stdout
+    # Its own limit of two seconds is within what a busy machine takes.
+    command = ["wrk", "-t2", "-c32", "-d3s", "--timeout", "60s", one.url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Non-2xx" not in done.stdout and "Socket errors" not in done.stdout, done.stdout

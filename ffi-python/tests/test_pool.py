@@ -133,6 +133,22 @@ def test_weight_zero_is_not_a_missing_weight(policy: str) -> None:
     assert {pick.id for pick in route.pick_many(10_000)} == {"b"}
 
 
+def test_a_missing_weight_is_one() -> None:
+    assert (Instance("a").weight, Instance("a", weight=0).weight) == (1.0, 0.0)
+    pool = Pool.from_json('[{"address": "a"}, {"address": "b", "weight": 0}, {"address": "c", "weight": 3}]')
+    assert [instance.weight for instance in pool] == [1.0, 0.0, 3.0]
+    check_shares(pool.route("weighted_random").pick_many(10_000), {"a": 0.25, "b": 0.0, "c": 0.75})
+
+
+def test_weights_that_are_text_in_metadata_count() -> None:
+    document = [
+        {"host": "10.0.0.1", "port": 80, "serviceId": "orders", "metadata": {"nacos.weight": "20"}},
+        {"host": "10.0.0.2", "port": 80, "serviceId": "orders", "metadata": {"nacos.weight": "80"}},
+    ]
+    pool = Pool.from_json(json.dumps(document), "spring")
+    check_shares(pool.route("weighted_random").pick_many(10_000), {"10.0.0.1:80": 0.2, "10.0.0.2:80": 0.8})
+
+
 @pytest.mark.parametrize("tags", [{"a": None}, {None: "a"}, {"a": ["b", None]}, {"a": "\ud800"}])
 def test_a_tag_that_is_no_text_is_refused_and_the_list_stays(tags: Any) -> None:
     pool = Pool([Instance("a")])

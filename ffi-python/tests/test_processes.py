@@ -38,11 +38,11 @@ def children(method: str, route: Route | None, count: int) -> list[list[str]]:
         here, there = context.Pipe()
         process = context.Process(target=send_picks, args=(route, there))  # type: ignore[attr-defined]
         process.start()
-        assert here.poll(30)
+        assert here.poll(120)
         picks.append(here.recv())
-        assert here.poll(30)
+        assert here.poll(120)
         assert here.recv() == "x"
-        process.join(30)
+        process.join(120)
         assert process.exitcode == 0
     return picks
 
@@ -92,13 +92,13 @@ def test_a_child_of_a_busy_process_can_pick_and_update() -> None:
     finally:
         stop.set()
         for thread in threads:
-            thread.join(30)
+            thread.join(120)
 
 
 def run(code: str, **environment: str) -> str:
     command = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

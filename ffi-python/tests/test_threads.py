@@ -34,7 +34,7 @@ def run(seconds: float, *works: Callable[[], None]) -> None:
     stop.wait(seconds)
     stop.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
         assert not thread.is_alive(), "a thread hangs"
     if errors:
         raise errors[0]
@@ -110,7 +110,7 @@ def test_setters_of_several_threads_lose_nothing() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
     assert [(instance.weight, instance.healthy) for instance in pool] == [(300.0, True)] * 4
 
 
@@ -137,41 +137,45 @@ def test_a_picker_used_by_two_threads_at_once() -> None:
     class Slow(dict[str, str]):
         def items(self) -> Any:
             inside.set()
-            assert leave.wait(10)
+            assert leave.wait(100)
             return super().items()
 
     thread = threading.Thread(target=lambda: picker.pick(tags=Slow()))
     thread.start()
-    assert inside.wait(10)
+    assert inside.wait(100)
     with pytest.raises(RuntimeError, match="one for each thread"):
         picker.pick()
     leave.set()
-    thread.join(10)
+    thread.join(100)
     assert picker.pick().id == "a"
 
 
 def test_a_large_batch_lets_other_threads_run() -> None:
-    route = Pool(Instance(str(id)) for id in range(100)).route("weighted_random")
-    longest, last, stop = 0.0, time.perf_counter(), threading.Event()
+    """An update in the middle of a batch shows in its later picks, which it could not if nobody else ran meanwhile."""
+    pool = Pool([Instance("a"), Instance("b", weight=0.0)])
+    route = pool.route("weighted_random")
+    for _ in range(200):
+        begun = threading.Event()
+        found: list[set[str]] = []
 
-    def batch() -> None:
-        route.pick_many(3_000_000)
-        stop.set()
+        def batch(begun: threading.Event, found: list[set[str]]) -> None:
+            begun.set()
+            found.append({instance.id for instance in route.pick_many(1_000_000)})
 
-    thread = threading.Thread(target=batch)
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-4)
-    ticks = 0
-    try:
+        thread = threading.Thread(target=batch, args=(begun, found))
         thread.start()
-        while not stop.is_set():
-            now = time.perf_counter()
-            longest, last = max(longest, now - last), now
-            ticks += 1
-    finally:
-        sys.setswitchinterval(interval)
-        thread.join()
-    assert ticks > 100
+        assert begun.wait(100)
+        with pool.edit() as edit:
+            edit.set_weight("a", 0.0)
+            edit.set_weight("b", 1.0)
+        thread.join(100)
+        assert found[0] <= {"a", "b"}
+        if found[0] == {"a", "b"}:
+            return
+        with pool.edit() as edit:
+            edit.set_weight("a", 1.0)
+            edit.set_weight("b", 0.0)
+    raise AssertionError("no update came in between")
 
 
 def test_empty_lists_in_between() -> None:
@@ -193,26 +197,26 @@ def test_empty_lists_in_between() -> None:
 
 
 def seconds(call: Callable[[], object], threads: int) -> float:
-    """By the wall clock, for calls that are shared out among threads."""
+    """Of the processor, for calls that are shared out among threads: what else the machine does takes none of them."""
 
     def work() -> None:
         for _ in range(200_000 // threads):
             call()
 
     workers = [threading.Thread(target=work) for _ in range(threads)]
-    begin = time.perf_counter()
+    begin = time.process_time()
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    return time.perf_counter() - begin
+    return time.process_time() - begin
 
 
 def test_four_threads_are_not_slower_than_one() -> None:
     pick = Pool(Instance(str(id)) for id in range(100)).route("weighted_random").pick
-    # Whatever else the machine does only ever adds time, so the least of several is nearest to the truth.
+    # Whatever disturbs only ever adds time, so the least of several is nearest to the truth.
     one = four = float("inf")
-    for _ in range(12):
+    for _ in range(100):
         one, four = min(one, seconds(pick, 1)), min(four, seconds(pick, 4))
         if four <= 1.1 * one:
             return

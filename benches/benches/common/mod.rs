@@ -1,80 +1,49 @@
-//! Lists and peers that the benches share.
+//! Pools, routes and claims that the benches share.
 
 #![allow(dead_code)]
 
-use pointsman::{Instance, Policy, Pool, PoolOptions, Route, RouteSpec, Tier};
+use pointsman::{Policy, Pool, Request, Route, RouteSpec, Tier};
+use pointsman_bench::lists::instances;
 
-/// Weights that need a table: no two rows alike, and no short cycle.
-pub(crate) fn weights(n: usize) -> Vec<f64> {
-    (0..n).map(|at| ((at * 7_919) % 97 + 1) as f64 + 0.123).collect()
-}
-
-/// Weights with a short cycle.
-pub(crate) fn turns(n: usize) -> Vec<f64> {
-    (0..n).map(|at| (at % 7 + 1) as f64).collect()
-}
-
-pub(crate) fn address(at: usize) -> String {
-    format!("10.{}.{}.{}:8080", at >> 16, at >> 8 & 255, at & 255)
-}
-
-/// Instances with two tags and a zone each.
-pub(crate) fn instances(weights: &[f64]) -> Vec<Instance> {
-    let instance = |(at, weight): (usize, &f64)| {
-        Instance::new(address(at))
-            .weight(*weight)
-            .zone(["a", "b", "c"][at % 3])
-            .tag("version", if at.is_multiple_of(4) { "gray" } else { "stable" })
-            .tag("env", if at.is_multiple_of(2) { "prod" } else { "test" })
-            .tag("arch", if at.is_multiple_of(8) { "arm" } else { "x86" })
-    };
-    weights.iter().enumerate().map(instance).collect()
-}
+pub(crate) const PLAIN: Request<'static> = Request::new();
 
 pub(crate) fn pool(weights: &[f64]) -> Pool {
     Pool::new(instances(weights)).expect("a valid list")
-}
-
-pub(crate) fn seeded(weights: &[f64]) -> Pool {
-    Pool::with(PoolOptions::new().seed(1), instances(weights)).expect("a valid list")
 }
 
 pub(crate) fn route(pool: &Pool, policy: Policy) -> Route {
     pool.route(RouteSpec::new(policy).tier(Tier::new())).expect("a valid route")
 }
 
-/// Smooth weighted round robin, O(n), as nginx has it since 1.3.1: the current weights rise by the effective ones, the
-/// highest is taken and falls by their sum.
-pub(crate) struct Smooth {
-    peers: Vec<Peer>,
+/// The share that each instance of the list should get.
+pub(crate) fn expected(pool: &Pool, route: &Route, request: &Request<'_>) -> Vec<f64> {
+    let mut shares = route.shares(request).into_iter().peekable();
+    let of = |id: &str| shares.next_if(|share| &*share.id == id).map_or(0.0, |share| share.share);
+    pool.instances().iter().map(|instance| &*instance.id).map(of).collect()
 }
 
-struct Peer {
-    weight: i64,
-    effective: i64,
-    current: i64,
-}
+/// Picks that claims are made on.
+const PICKS: usize = 63_000;
 
-impl Smooth {
-    pub(crate) fn new(weights: &[f64]) -> Self {
-        let peer = |weight: &f64| Peer { weight: *weight as i64, effective: *weight as i64, current: 0 };
-        Self { peers: weights.iter().map(peer).collect() }
-    }
+/// Seven standard deviations of the chi-square statistic.
+const SIGMAS: f64 = 7.0;
 
-    #[inline]
-    pub(crate) fn pick(&mut self) -> usize {
-        let (mut total, mut best, mut highest) = (0, 0, i64::MIN);
-        for (at, peer) in self.peers.iter_mut().enumerate() {
-            peer.current += peer.effective;
-            total += peer.effective;
-            if peer.effective < peer.weight {
-                peer.effective += 1;
-            }
-            if peer.current > highest {
-                (best, highest) = (at, peer.current);
-            }
-        }
-        self.peers[best].current -= total;
-        best
+/// How many times further than draws from their shares the owners of keys may be: tables of slots and points on a ring are
+/// only as even as the hash. Weights that were not looked at would be further.
+const HASHED: f64 = 10.0;
+
+/// The picks are distributed by these shares: their chi-square statistic is one that draws have, or less.
+pub(crate) fn assert_shares(policy: &str, expected: &[f64], mut pick: impl FnMut() -> usize) {
+    let mut counts = vec![0_usize; expected.len()];
+    (0..PICKS).for_each(|_| counts[pick()] += 1);
+    let mut statistic = 0.0;
+    for (count, share) in counts.iter().zip(expected) {
+        let (count, ideal) = (*count as f64, share * PICKS as f64);
+        assert!(ideal > 0.0 || count == 0.0, "{policy}: {count} picks of an instance without a share");
+        statistic += if ideal > 0.0 { (count - ideal).powi(2) / ideal } else { 0.0 };
     }
+    let freedom = expected.iter().filter(|share| **share > 0.0).count() as f64 - 1.0;
+    let hashed = policy.starts_with("consistent_hash");
+    let limit = (freedom + SIGMAS * (2.0 * freedom).sqrt()) * if hashed { HASHED } else { 1.0 };
+    assert!(statistic < limit, "{policy}: chi-square {statistic} of {freedom}, at most {limit}");
 }

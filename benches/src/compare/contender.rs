@@ -52,6 +52,13 @@ impl Contender {
         self
     }
 
+    /// Whether it does something else than the job, so that only its time is to be compared.
+    pub(crate) fn is_of_another_kind(&self) -> bool {
+        const KIND: [&str; 4] =
+            ["itself_at_8", "itself_without_leases", "itself_hashing_alone", "scan_of_arcs"];
+        KIND.contains(&self.name)
+    }
+
     pub(crate) fn bytes(mut self, bytes: f64) -> Self {
         self.bytes = Some(bytes);
         self

@@ -9,65 +9,72 @@ use rand_xoshiro::SplitMix64;
 
 /// `rand`'s cumulative table with a binary search, bare, with a generator of its own.
 #[derive(Clone)]
-pub(crate) struct Bare {
+pub struct Bare {
     index: WeightedIndex<f64>,
     rng: SplitMix64,
 }
 
 impl Bare {
-    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
+    /// Over instances of these weights; `None` where the crate refuses them.
+    pub fn new(weights: &[f64]) -> Option<Self> {
         Some(Self { index: WeightedIndex::new(weights).ok()?, rng: SplitMix64::seed_from_u64(1) })
     }
 
+    /// Draws one.
     #[inline]
-    pub(crate) fn pick(&mut self) -> usize {
+    pub fn pick(&mut self) -> usize {
         self.index.sample(&mut self.rng)
     }
 }
 
 /// `rand_distr`'s alias table, bare, with a generator of its own.
 #[derive(Clone)]
-pub(crate) struct Alias {
+pub struct Alias {
     index: WeightedAliasIndex<f64>,
     rng: SplitMix64,
 }
 
 impl Alias {
-    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
+    /// Over instances of these weights; `None` where the crate refuses them.
+    pub fn new(weights: &[f64]) -> Option<Self> {
         let index = WeightedAliasIndex::new(weights.to_vec()).ok()?;
         Some(Self { index, rng: SplitMix64::seed_from_u64(1) })
     }
 
+    /// Draws one.
     #[inline]
-    pub(crate) fn pick(&mut self) -> usize {
+    pub fn pick(&mut self) -> usize {
         self.index.sample(&mut self.rng)
     }
 }
 
 /// What is written by hand: a list and its `WeightedIndex` behind an `ArcSwap`, drawn from with the thread's generator.
-pub(crate) struct Swapped {
+pub struct Swapped {
     list: ArcSwap<(Vec<f64>, WeightedIndex<f64>)>,
 }
 
 impl Swapped {
-    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
+    /// Over instances of these weights; `None` where the crate refuses them.
+    pub fn new(weights: &[f64]) -> Option<Self> {
         let index = WeightedIndex::new(weights).ok()?;
         Some(Self { list: ArcSwap::from_pointee((weights.to_vec(), index)) })
     }
 
+    /// Draws one, from any thread.
     #[inline]
-    pub(crate) fn pick(&self) -> usize {
+    pub fn pick(&self) -> usize {
         self.list.load().1.sample(&mut rand::rng())
     }
 
     /// Builds the table anew with one weight changed, and swaps it in.
-    pub(crate) fn set_weight(&self, at: usize, weight: f64) {
+    pub fn set_weight(&self, at: usize, weight: f64) {
         let mut weights = self.list.load().0.clone();
         weights[at] = weight;
         self.replace(weights);
     }
 
-    pub(crate) fn replace(&self, weights: Vec<f64>) {
+    /// Builds the table anew, and swaps it in; weights that the crate refuses leave it as it was.
+    pub fn replace(&self, weights: Vec<f64>) {
         if let Ok(index) = WeightedIndex::new(&weights) {
             self.list.store((weights, index).into());
         }

@@ -4,8 +4,9 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
+/// A queue by deadline.
 #[derive(Clone)]
-pub(crate) struct Edf {
+pub struct Edf {
     queue: BinaryHeap<Reverse<Entry>>,
     queued: u64,
     weights: Vec<f64>,
@@ -39,7 +40,8 @@ impl PartialEq for Entry {
 impl Eq for Entry {}
 
 impl Edf {
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    /// Over instances of these weights.
+    pub fn new(weights: &[f64]) -> Self {
         let mut edf = Self { queue: BinaryHeap::new(), queued: 0, weights: weights.to_vec() };
         (0..weights.len()).for_each(|at| edf.push(at, 0.0));
         edf
@@ -51,8 +53,9 @@ impl Edf {
         self.queued += 1;
     }
 
+    /// Takes the earliest, and queues it again.
     #[inline]
-    pub(crate) fn pick(&mut self) -> usize {
+    pub fn pick(&mut self) -> usize {
         let Some(Reverse(first)) = self.queue.pop() else { return usize::MAX };
         self.push(first.at, first.deadline);
         first.at

@@ -2,13 +2,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub(crate) struct Expanded {
+/// The list, and whose turn it is.
+pub struct Expanded {
     list: Vec<u32>,
     next: AtomicUsize,
 }
 
 impl Expanded {
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    /// Over instances of these weights.
+    pub fn new(weights: &[f64]) -> Self {
         let times =
             |(at, weight): (usize, &f64)| std::iter::repeat_n(at as u32, weight.round().max(1.0) as usize);
         Self { list: weights.iter().enumerate().flat_map(times).collect(), next: AtomicUsize::new(0) }
@@ -16,13 +18,13 @@ impl Expanded {
 
     /// The next in turn.
     #[inline]
-    pub(crate) fn next(&self) -> usize {
+    pub fn next(&self) -> usize {
         self.at(self.next.fetch_add(1, Ordering::Relaxed))
     }
 
     /// One for a random number.
     #[inline]
-    pub(crate) fn at(&self, number: usize) -> usize {
+    pub fn at(&self, number: usize) -> usize {
         self.list[number % self.list.len()] as usize
     }
 }

@@ -6,14 +6,16 @@ use rand::distr::Distribution;
 use rand::distr::weighted::WeightedIndex;
 use rand_xoshiro::SplitMix64;
 
+/// The instances, and a generator.
 #[derive(Clone)]
-pub(crate) struct Filter {
+pub struct Filter {
     list: Vec<Instance>,
     rng: SplitMix64,
 }
 
 impl Filter {
-    pub(crate) fn new(list: Vec<Instance>) -> Self {
+    /// Over this list.
+    pub fn new(list: Vec<Instance>) -> Self {
         Self { list, rng: SplitMix64::seed_from_u64(1) }
     }
 
@@ -24,20 +26,20 @@ impl Filter {
     }
 
     /// One that has all of these tags.
-    pub(crate) fn tagged(&mut self, tags: &[(&str, &str)]) -> usize {
+    pub fn tagged(&mut self, tags: &[(&str, &str)]) -> usize {
         let has = |instance: &Instance| tags.iter().all(|(key, value)| instance.tags.contains(key, value));
         self.draw(has).unwrap_or(usize::MAX)
     }
 
     /// One in the zone that is up, else any that is up.
-    pub(crate) fn near(&mut self, zone: &str) -> usize {
+    pub fn near(&mut self, zone: &str) -> usize {
         let up = |instance: &Instance| instance.healthy && instance.enabled;
         let near = |instance: &Instance| instance.zone.as_deref() == Some(zone) && up(instance);
         self.draw(near).or_else(|| self.draw(up)).unwrap_or(usize::MAX)
     }
 
     /// One that is none of these.
-    pub(crate) fn without(&mut self, excluded: &[&str]) -> usize {
+    pub fn without(&mut self, excluded: &[&str]) -> usize {
         self.draw(|instance| !excluded.contains(&&*instance.id)).unwrap_or(usize::MAX)
     }
 }

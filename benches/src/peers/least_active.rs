@@ -11,18 +11,21 @@ struct Invoker {
     weight: f64,
 }
 
+/// The invokers, shared by its clones.
 #[derive(Clone)]
-pub(crate) struct LeastActive {
+pub struct LeastActive {
     invokers: Vec<Arc<Invoker>>,
 }
 
 impl LeastActive {
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    /// Over instances of these weights.
+    pub fn new(weights: &[f64]) -> Self {
         let invoker = |weight: &f64| Arc::new(Invoker { active: AtomicU32::new(0), weight: *weight });
         Self { invokers: weights.iter().map(invoker).collect() }
     }
 
-    pub(crate) fn pick(&self) -> usize {
+    /// One of the least active.
+    pub fn pick(&self) -> usize {
         let (mut least, mut tied, mut total) = (u32::MAX, Vec::new(), 0.0);
         for (at, invoker) in self.invokers.iter().enumerate() {
             let active = invoker.active.load(Ordering::Relaxed);
@@ -46,7 +49,7 @@ impl LeastActive {
     }
 
     /// A call: picked, counted, ended.
-    pub(crate) fn call(&self) -> usize {
+    pub fn call(&self) -> usize {
         let at = self.pick();
         self.invokers[at].active.fetch_add(1, Ordering::Relaxed);
         self.invokers[at].active.fetch_sub(1, Ordering::Relaxed);

@@ -1,20 +1,23 @@
 //! What a user would take instead: kept crates where there are some, else the published algorithm, one to a file.
 //!
+//! A `usize` is a place in the list; `usize::MAX` says that none was found.
+//!
 //! Each is written as its source has it, without what the source does besides picking, and has a test of the order or the
 //! shares that it is known for.
 
-pub(crate) mod drawn;
-pub(crate) mod edf;
-pub(crate) mod expanded;
-pub(crate) mod filter;
-pub(crate) mod least_active;
+pub mod drawn;
+pub mod edf;
+pub mod expanded;
+pub mod filter;
+pub mod least_active;
 #[cfg(feature = "pingora")]
-pub(crate) mod pingora;
-pub(crate) mod ring;
-pub(crate) mod roulette;
-pub(crate) mod smooth;
-pub(crate) mod stride;
-pub(crate) mod tower;
+pub mod pingora;
+pub mod ring;
+pub mod roulette;
+pub mod scan;
+pub mod smooth;
+pub mod stride;
+pub mod tower;
 
 /// Counts of so many picks among `n`, for tests.
 #[cfg(test)]

@@ -11,17 +11,24 @@ use pingora_load_balancing::{Backend, Backends, LoadBalancer, discovery};
 /// Turns that `select` may take to find a healthy backend; all are healthy.
 const ITERATIONS: usize = 16;
 
-pub(crate) struct Pingora<S: BackendSelection>(LoadBalancer<S>);
+/// More backends panic: their numbers are kept in 16 bits.
+const MOST: usize = u16::MAX as usize;
+
+/// A balancer over addresses that tell their place in the list.
+pub struct Pingora<S: BackendSelection>(LoadBalancer<S>);
 
 impl<S> Pingora<S>
 where
     S: BackendSelection + 'static,
     S::Iter: BackendIter,
 {
-    /// Weights are rounded.
-    pub(crate) fn new(weights: &[f64]) -> Option<Self> {
+    /// Over instances of these weights, which are rounded; `None` where the crate refuses them.
+    pub fn new(weights: &[f64]) -> Option<Self> {
+        if weights.len() > MOST {
+            return None;
+        }
         let backend = |(at, weight): (usize, &f64)| {
-            let address = crate::compare::lists::address(at);
+            let address = crate::lists::address(at);
             Backend::new_with_weight(&address, weight.round().max(1.0) as usize).ok()
         };
         let backends: BTreeSet<Backend> = weights.iter().enumerate().map(backend).collect::<Option<_>>()?;
@@ -36,8 +43,9 @@ where
         Some(Self(balancer))
     }
 
+    /// Selects one, from any thread.
     #[inline]
-    pub(crate) fn pick(&self) -> usize {
+    pub fn pick(&self) -> usize {
         self.0.select(b"", ITERATIONS).map_or(usize::MAX, |backend| index(&backend))
     }
 }
@@ -57,6 +65,11 @@ mod tests {
 
     use super::*;
     use crate::peers::counts;
+
+    #[test]
+    fn a_list_that_is_too_long_is_refused() {
+        assert!(Pingora::<RoundRobin>::new(&vec![1.0; MOST + 1]).is_none());
+    }
 
     #[test]
     fn a_cycle_follows_the_weights() {

@@ -4,13 +4,15 @@ use xxhash_rust::xxh64::xxh64;
 
 const POINTS: usize = 160;
 
+/// Points in order, and whose they are.
 #[derive(Clone)]
-pub(crate) struct Ring {
+pub struct Ring {
     points: Vec<(u64, u32)>,
 }
 
 impl Ring {
-    pub(crate) fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+    /// Over instances of these names.
+    pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let points = |(at, name): (usize, &'a str)| {
             (0..POINTS).map(move |point| (xxh64(format!("{name}-{point}").as_bytes(), 0), at as u32))
         };
@@ -19,15 +21,17 @@ impl Ring {
         Self { points }
     }
 
+    /// The owner of the first point behind the key's hash.
     #[inline]
-    pub(crate) fn owner(&self, key: &[u8]) -> usize {
+    pub fn owner(&self, key: &[u8]) -> usize {
         let at = self.points.partition_point(|(point, _)| *point < xxh64(key, 0));
         self.points[if at == self.points.len() { 0 } else { at }].1 as usize
     }
 }
 
+/// The key's hash, modulo the number of instances.
 #[inline]
-pub(crate) fn modulo(n: usize, key: &[u8]) -> usize {
+pub fn modulo(n: usize, key: &[u8]) -> usize {
     (xxh64(key, 0) % n as u64) as usize
 }
 

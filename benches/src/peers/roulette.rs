@@ -5,12 +5,14 @@ use std::collections::HashMap;
 
 use rand::RngExt;
 
-pub(crate) struct Roulette {
+/// Instances by their metadata alone.
+pub struct Roulette {
     metadata: Vec<HashMap<String, String>>,
 }
 
 impl Roulette {
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    /// Over instances of these weights.
+    pub fn new(weights: &[f64]) -> Self {
         let metadata = |weight: &f64| {
             HashMap::from([
                 ("nacos.weight".to_owned(), weight.to_string()),
@@ -24,7 +26,8 @@ impl Roulette {
         self.metadata[at].get("nacos.weight").and_then(|weight| weight.parse().ok()).unwrap_or(1.0)
     }
 
-    pub(crate) fn pick(&self) -> usize {
+    /// Parses, adds up and draws.
+    pub fn pick(&self) -> usize {
         let n = self.metadata.len();
         let total: f64 = (0..n).map(|at| self.weight(at)).sum();
         let mut left = rand::rng().random_range(0.0..total);

@@ -1,8 +1,9 @@
 //! Smooth weighted round robin, O(n), as nginx has it since 1.3.1: the current weights rise by the effective ones, the
 //! highest is taken and falls by their sum.
 
+/// The weights, and where each instance stands.
 #[derive(Clone)]
-pub(crate) struct Smooth {
+pub struct Smooth {
     peers: Vec<Peer>,
 }
 
@@ -14,13 +15,15 @@ struct Peer {
 }
 
 impl Smooth {
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    /// Over instances of these weights, cut to whole numbers.
+    pub fn new(weights: &[f64]) -> Self {
         let peer = |weight: &f64| Peer { weight: *weight as i64, effective: *weight as i64, current: 0 };
         Self { peers: weights.iter().map(peer).collect() }
     }
 
+    /// Raises all, takes the highest.
     #[inline]
-    pub(crate) fn pick(&mut self) -> usize {
+    pub fn pick(&mut self) -> usize {
         let (mut total, mut best, mut highest) = (0, 0, i64::MIN);
         for (at, peer) in self.peers.iter_mut().enumerate() {
             peer.current += peer.effective;

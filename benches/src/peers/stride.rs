@@ -6,21 +6,24 @@ const WHOLE: u64 = u16::MAX as u64;
 /// Half a round, so that neighbours of equal weight are not all passed over in the same round.
 const OFFSET: u64 = WHOLE / 2;
 
+/// Scaled weights, and the place in the sequence.
 #[derive(Clone)]
-pub(crate) struct Stride {
+pub struct Stride {
     weights: Vec<u64>,
     sequence: u64,
 }
 
 impl Stride {
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    /// Over instances of these weights.
+    pub fn new(weights: &[f64]) -> Self {
         let highest = weights.iter().copied().fold(0.0, f64::max);
         let scaled = |weight: &f64| ((weight / highest * WHOLE as f64).round() as u64).max(1);
         Self { weights: weights.iter().map(scaled).collect(), sequence: 0 }
     }
 
+    /// The next that is not passed over.
     #[inline]
-    pub(crate) fn pick(&mut self) -> usize {
+    pub fn pick(&mut self) -> usize {
         let n = self.weights.len() as u64;
         loop {
             let (round, at) = (self.sequence / n, self.sequence % n);

@@ -27,18 +27,20 @@ impl Service<()> for Answers {
     }
 }
 
-pub(crate) struct Tower {
+/// A balance over services that are always ready.
+pub struct Tower {
     balance: Balance<ServiceList<Vec<PendingRequests<Answers>>>, ()>,
 }
 
 impl Tower {
-    pub(crate) fn new(n: usize) -> Self {
+    /// Over so many services.
+    pub fn new(n: usize) -> Self {
         let service = |at| PendingRequests::new(Answers(at), CompleteOnResponse::default());
         Self { balance: Balance::new(ServiceList::new((0..n).map(service).collect::<Vec<_>>())) }
     }
 
     /// A call: ready, sent, answered.
-    pub(crate) fn call(&mut self) -> usize {
+    pub fn call(&mut self) -> usize {
         let mut context = Context::from_waker(Waker::noop());
         if !matches!(self.balance.poll_ready(&mut context), Poll::Ready(Ok(()))) {
             return usize::MAX;

@@ -15,7 +15,7 @@ use crate::args::ReportArgs;
 use crate::compare::{self, Report, Row, digits, time};
 use crate::failure::Failure;
 use crate::simulate::{self, Scenario};
-use crate::text::grouped;
+use crate::text::{check_writable, grouped};
 use chart::{Axis, Chart, Series};
 use page::Page;
 
@@ -25,10 +25,14 @@ const QUALITY_SIZE: usize = 64;
 const INSTANCES: Axis = Axis { name: "instances", log: true, show: |n| grouped(n.round() as u64) };
 const TIME: Axis = Axis { name: "time", log: true, show: time };
 
+/// Peers that are the same job at another size or number of threads, which charts show by their axes.
+const ELSEWHERE: [&str; 2] = ["itself_at_8", "itself_on_one_thread"];
+
 /// What the engine's lines are called, by the call.
 const APIS: [&str; 3] = ["picker", "route", "pool"];
 
 pub(crate) fn command(args: &ReportArgs) -> Result<Answer, Failure> {
+    check_writable(&args.output)?;
     let report = match &args.from {
         Some(path) => {
             let text = std::fs::read_to_string(path).map_err(|error| Failure::bad(path, error))?;
@@ -128,7 +132,7 @@ fn cost(rows: &[&Row], report: &Report) -> Option<Chart> {
     // Peers are measured beside each call; those beside the last one stand for all.
     let last = &rows.last()?.api;
     for row in rows.iter().filter(|row| row.api == *last) {
-        for peer in row.peers.iter().filter(|peer| !peer.name.starts_with("itself")) {
+        for peer in row.peers.iter().filter(|peer| !ELSEWHERE.contains(&&*peer.name)) {
             let point = (row.size as f64, peer.ns);
             match series.iter_mut().find(|series| series.name == peer.name) {
                 Some(series) => series.points.push(point),
@@ -144,7 +148,7 @@ fn scaling(report: &Report) -> Option<Vec<Chart>> {
     let size = report.rows.iter().filter(|row| row.threads > 1).map(|row| row.size);
     let size = size.min_by_key(|size| size.abs_diff(QUALITY_SIZE))?;
     let mut charts: Vec<Chart> = Vec::new();
-    let jobs = ["uniform", "weighted_random", "weighted_round_robin", "power_of_two"];
+    let jobs = ["uniform", "weighted_random", "weighted_round_robin", "power_of_two", "lease"];
     for job in jobs {
         let of = |api: &str| {
             let rows = report.rows.iter().filter(|row| row.job == job && row.api == api && row.size == size);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use pointsman::{Instance, Policy, Pool, Request, Route, RouteSpec, Tier};
+use pointsman_bench::lists::{instances, weights};
+use pointsman_bench::peers::edf::Edf;
+use pointsman_bench::peers::smooth::Smooth;
+use pointsman_bench::peers::stride::Stride;
 
 use super::chart::Series;
-use crate::compare::lists::{instances, weights};
 use crate::failure::Failure;
-use crate::peers::edf::Edf;
-use crate::peers::smooth::Smooth;
-use crate::peers::stride::Stride;
 
 /// 32 of weight 1, 8 of 4 and 2 of 16: a list on which smooth weighted round robin is more than a turn off.
 const MIXED: [(usize, f64); 3] = [(32, 1.0), (8, 4.0), (2, 16.0)];
@@ -74,7 +74,7 @@ pub(super) fn latencies() -> Result<Vec<Series>, Failure> {
             let mut turn = 0;
             while !done.load(Ordering::Relaxed) {
                 turn += 1;
-                let id = crate::compare::lists::address(turn % TIMED_INSTANCES);
+                let id = pointsman_bench::lists::address(turn % TIMED_INSTANCES);
                 black_box(pool.edit(|edit| edit.set_weight(&id, (turn % 9 + 1) as f64)).is_ok());
                 std::thread::sleep(BETWEEN_UPDATES);
             }

@@ -4,7 +4,7 @@
 //! the simulation's time. The same seed gives the same figures, and all policies of a scenario the same requests.
 
 mod scenarios;
-mod tally;
+pub(crate) mod tally;
 #[cfg(test)]
 mod tests;
 mod world;

@@ -4,8 +4,6 @@
 //! done all that came before. What the engine is told comes in the order of time: a lease at each arrival, its end at each
 //! departure, reports in between.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
 use std::time::Duration;
 
 use pointsman::{Instance, Lease, Outcome, Picker, Policy, Pool, PoolOptions, Request, RouteSpec, Tier};
@@ -14,6 +12,7 @@ use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::tally::Tally;
+use crate::departures::Departures;
 use crate::failure::Failure;
 
 const SECOND: f64 = 1e9;
@@ -71,37 +70,9 @@ struct Proxy {
     picker: Picker,
 }
 
-struct Departure {
-    at: u64,
-    number: u64,
+struct Underway {
     begun: u64,
     lease: Lease,
-}
-
-impl Departure {
-    fn key(&self) -> (u64, u64) {
-        (self.at, self.number)
-    }
-}
-
-impl PartialEq for Departure {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Departure {}
-
-impl PartialOrd for Departure {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Departure {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 fn ns(seconds: f64) -> u64 {
@@ -125,7 +96,7 @@ fn proxy(world: &World, policy: &Policy, seed: u64) -> Result<Proxy, Failure> {
 struct Run<'a> {
     world: &'a World,
     proxies: Vec<Proxy>,
-    departures: BinaryHeap<Reverse<Departure>>,
+    departures: Departures<Underway>,
     /// When each server has done all that came so far.
     free_at: Vec<u64>,
     in_system: u32,
@@ -144,7 +115,7 @@ impl World {
         let mut run = Run {
             world: self,
             proxies: proxies.collect::<Result<_, _>>()?,
-            departures: BinaryHeap::new(),
+            departures: Departures::new(),
             free_at: vec![0; n],
             in_system: 0,
             got: vec![0; n],
@@ -174,7 +145,7 @@ impl Run<'_> {
         let mut backlog = Backlog { at: [world.warm_up_s, middle, end], seen: Vec::new() };
         // Behind the time at which the pools were made.
         let mut now = 1.0;
-        for number in 0.. {
+        loop {
             let gap: f64 = Exp1.sample(&mut rng);
             let work: f64 = if world.exponential { Exp1.sample(&mut rng) } else { 1.0 };
             let proxy = if world.proxies > 1 { rng.random_range(0..world.proxies) } else { 0 };
@@ -188,7 +159,7 @@ impl Run<'_> {
             if now > end {
                 break;
             }
-            let (server, took) = self.arrive(number, now, work, proxy)?;
+            let (server, took) = self.arrive(now, work, proxy)?;
             if now > world.warm_up_s {
                 tally.add(took);
                 self.count(now, server);
@@ -199,7 +170,7 @@ impl Run<'_> {
     }
 
     /// Lets a proxy pick. Returns the server and the request's time in the system.
-    fn arrive(&mut self, number: u64, now: f64, work: f64, at: usize) -> Result<(usize, u64), Failure> {
+    fn arrive(&mut self, now: f64, work: f64, at: usize) -> Result<(usize, u64), Failure> {
         let begun = ns(now);
         let lease = self.proxies[at]
             .picker
@@ -212,16 +183,14 @@ impl Run<'_> {
         self.free_at[server] = at_end;
         self.in_system += 1;
         self.got[server] += 1;
-        self.departures.push(Reverse(Departure { at: at_end, number, begun, lease }));
+        self.departures.put(at_end, Underway { begun, lease });
         Ok((server, at_end - begun))
     }
 
     fn depart_until(&mut self, now: u64) {
-        while self.departures.peek().is_some_and(|Reverse(next)| next.at <= now) {
-            let Some(Reverse(gone)) = self.departures.pop() else { break };
+        while let Some((at, gone)) = self.departures.next_until(now) {
             self.in_system -= 1;
-            let latency = Duration::from_nanos(gone.at - gone.begun);
-            gone.lease.done_at(Outcome::Success, latency, gone.at);
+            gone.lease.done_at(Outcome::Success, Duration::from_nanos(at - gone.begun), at);
         }
     }
 

@@ -52,6 +52,25 @@ fn hashing_moves_no_more_keys_than_it_must() {
     assert!(quality["peers"]["modulo"]["keys_moved"].as_f64().unwrap() > 2.0);
 }
 
+/// A lease is more than a pick, and hashing with a look-up more than hashing: what they are set beside is there.
+#[test]
+fn leases_and_look_ups_have_what_they_are_to_be_set_beside() {
+    let jobs = ["--jobs", "lease,lease_paced,consistent_hash,least_request", "--threads", "1,2", "--json"];
+    let json = pointsman(&[&SHORT[..], &jobs].concat()).json();
+    let rows = json["rows"].as_array().unwrap();
+    let peers = |job: &str, threads: u64| -> Vec<&str> {
+        let of = |row: &&serde_json::Value| {
+            row["job"] == job && row["api"] == "route" && row["threads"] == threads
+        };
+        let peers = rows.iter().find(of).unwrap()["peers"].as_array().unwrap();
+        peers.iter().map(|peer| peer["name"].as_str().unwrap()).collect()
+    };
+    assert_eq!(peers("lease", 1), ["itself_picking"]);
+    assert_eq!(peers("lease_paced", 2), ["itself_without_leases", "itself_on_one_thread"]);
+    assert_eq!(peers("consistent_hash", 1), ["ring_160", "modulo", "itself_hashing_alone", "itself_drawing"]);
+    assert_eq!(peers("least_request", 1), ["dubbo_least_active", "scan_of_arcs"]);
+}
+
 #[test]
 fn two_threads_are_compared_with_one() {
     let said = pointsman(&[&SHORT[..], &["--jobs", "weighted_random", "--threads", "2"]].concat());
@@ -62,6 +81,15 @@ fn two_threads_are_compared_with_one() {
 fn bad_arguments() {
     assert!(pointsman(&["compare", "--sizes", "3"]).error(2).contains("from 4"));
     assert!(pointsman(&["compare", "--jobs", "sort"]).error(2).contains("'sort'"));
-    let csv = ["--jobs", "uniform", "--threads", "1", "--csv", "/nonexistent/x.csv"];
-    assert!(pointsman(&[&SHORT[..], &csv].concat()).error(2).starts_with("/nonexistent/x.csv: "));
+    // Before anything is measured: these would take minutes.
+    assert!(
+        pointsman(&["compare", "--csv", "/nonexistent/x.csv"]).error(2).starts_with("/nonexistent/x.csv: ")
+    );
+    assert!(
+        pointsman(&["report", "-o", "/nonexistent/x.html"]).error(2).starts_with("/nonexistent/x.html: ")
+    );
+    let other = file("other.json", r#"{"rows": []}"#);
+    let html = file("unused.html", "");
+    let said = pointsman(&["report", "-o", &html, "--from", &other]);
+    assert!(said.error(2).starts_with(&format!("{other}: missing field `machine`")), "{}", said.err);
 }

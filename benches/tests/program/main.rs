@@ -5,6 +5,7 @@ mod compare;
 mod explain;
 mod formats;
 mod inspect;
+mod load;
 mod run;
 mod simulate;
 

@@ -166,4 +166,46 @@ mod tests {
             assert_eq!(Words::all(n).iter().count(), n);
         }
     }
+
+    #[test]
+    fn words_take_members_in_and_out() {
+        let mut words = Words::none(130);
+        assert_eq!((words.len(), words.iter().count(), words.heap_bytes()), (3, 0, 24));
+        [0, 63, 64, 129].into_iter().for_each(|index| words.insert(index));
+        words.insert(1_000);
+        words.set(5, true);
+        words.set(63, false);
+        words.set(1_000, true);
+        assert_eq!(words.iter().collect::<Vec<_>>(), [0, 5, 64, 129]);
+        assert!(words.contains(5) && words.contains(129) && !words.contains(63) && !words.contains(1_000));
+        words.set(5, true);
+        words.set(6, false);
+        assert_eq!(words.iter().count(), 4, "what is so stays so");
+    }
+
+    #[test]
+    fn keeping_is_the_meet_with_the_union_and_removing_is_the_difference() {
+        let dense = Bits::from_sorted((0..70).collect(), 200);
+        let sparse = Bits::from_sorted(vec![3, 64, 199], 200);
+        assert!(matches!((&dense, &sparse), (Bits::Dense(_), Bits::Sparse(_))));
+        let mut words = Words::none(200);
+        [3, 69, 70, 150, 199].into_iter().for_each(|index| words.insert(index));
+        let mut kept = words.clone();
+        kept.keep_any([&dense, &sparse].into_iter());
+        assert_eq!(kept.iter().collect::<Vec<_>>(), [3, 69, 199]);
+        kept.keep_any(std::iter::empty());
+        assert_eq!(kept, Words::none(200));
+        words.remove_all(&sparse);
+        assert_eq!(words.iter().collect::<Vec<_>>(), [69, 70, 150]);
+        words.remove_all(&dense);
+        assert_eq!(words.iter().collect::<Vec<_>>(), [70, 150]);
+    }
+
+    #[test]
+    fn a_set_is_dense_from_one_in_32_on_and_knows_its_bytes() {
+        let below = Bits::from_sorted((0..9).collect(), 320);
+        let at = Bits::from_sorted((0..10).collect(), 320);
+        assert!(matches!((&below, &at), (Bits::Sparse(_), Bits::Dense(_))));
+        assert_eq!((below.heap_bytes(), at.heap_bytes()), (36, 40));
+    }
 }

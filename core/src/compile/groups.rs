@@ -8,6 +8,7 @@ use super::Context;
 use super::bitset::Words;
 use super::roster::Roster;
 use crate::error::Reason;
+use crate::fault;
 use crate::policy::table::{Member, Table};
 use crate::policy::{Build, Plan, Set};
 use crate::position::Position;
@@ -103,6 +104,7 @@ impl Rules {
         if roster.has_ramps() {
             ramp(&mut weights, &eligible, roster);
         }
+        fault::point("members");
         let available = eligible.len();
         let key = values.iter().fold(place, |key, value| mix2(key, xxh64(value.as_bytes(), 0)));
         let position = match before.and_then(|group| group.position.clone()) {
@@ -111,6 +113,7 @@ impl Rules {
             None if policy.rotates() => Some(context.positions.open(key, context.random(key) >> 2)),
             None => None,
         };
+        fault::point("position");
         let set = match before.filter(|group| group.set.table.is(&eligible, &weights)) {
             Some(group) => group.set.clone(),
             None => {
@@ -123,6 +126,7 @@ impl Rules {
                 Arc::new(Set::build(Table::new(eligible, weights), &build))
             }
         };
+        fault::point("set");
         let verdict = self.verdict(members, available, members > 0 && drained == members);
         Group {
             values,

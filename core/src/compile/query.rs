@@ -118,7 +118,7 @@ impl<'a> Query<'a> {
 
     fn add_require(&mut self, request: &'a Request<'a>) -> bool {
         request.require.iter().enumerate().all(|(at, (key, _))| {
-            let seen = request.require[..at].iter().any(|(before, _)| before == key);
+            let seen = request.require.iter().take(at).any(|(before, _)| before == key);
             seen || self.add_clause(key, request.require)
         })
     }
@@ -204,13 +204,23 @@ impl Filter for Query<'_> {
         self.has_room(member) && self.allows_but_for_limits(member)
     }
 
-    fn visit(&self, visit: &mut dyn FnMut(u32) -> bool) {
+    fn visit(&self, visit: &mut dyn FnMut(usize, u64) -> bool) {
+        let by_words = self.limits.is_none() && self.more_excluded.is_empty() && self.more_drawn.is_empty();
+        let mut see = |at| {
+            let mut word = self.word(at);
+            if !by_words {
+                let allowed = ones(at, word)
+                    .filter(|index| self.allows(Member { index: *index, slot: self.roster.slot(*index) }));
+                word = allowed.fold(0, |word, index| word | 1 << (index % 64));
+            }
+            word != 0 && visit(at, word)
+        };
         if let Some(members) = self.rarest() {
-            let _ = members.iter().any(|index| visit(*index));
-            return;
+            let words = members.chunk_by(|a, b| a / 64 == b / 64).filter_map(|chunk| chunk.first());
+            let _ = words.map(|index| *index as usize / 64).any(see);
+        } else {
+            let _ = (0..self.roster.len().div_ceil(64)).any(&mut see);
         }
-        let words = 0..self.roster.len().div_ceil(64);
-        let _ = words.flat_map(|at| ones(at, self.word(at))).any(visit);
     }
 }
 

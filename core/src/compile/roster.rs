@@ -7,7 +7,9 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::bitset::Words;
+use super::ends::Ends;
 use super::tags::TagIndex;
+use crate::fault;
 use crate::instance::Instance;
 use crate::live::slots::Slot;
 use crate::publish::Hold;
@@ -52,7 +54,13 @@ pub(crate) struct Roster {
 /// From ids to positions in the list.
 pub(crate) struct IdIndex {
     hasher: RandomState,
-    table: HashTable<u32>,
+    table: HashTable<Place>,
+}
+
+/// Where an id stands in the list. Its ends lie here, so that most look-ups need not go there.
+struct Place {
+    ends: Ends,
+    index: u32,
 }
 
 impl Roster {
@@ -81,9 +89,12 @@ impl Roster {
                 ramps[index] = ramp;
             }
         }
+        fault::point("standing");
         let ids = ids.unwrap_or_else(|| Arc::new(IdIndex::build(&list)));
+        fault::point("index of ids");
         let instances = || list.iter().map(|entry| &entry.instance);
         let tags = tags.unwrap_or_else(|| Arc::new(TagIndex::build(instances())));
+        fault::point("index of tags");
         Self { list, slots, ids, tags, usable, up, drained, ejected, ramps: ramps.into(), zone }
     }
 
@@ -165,16 +176,27 @@ impl IdIndex {
     fn build(list: &[Hold<Entry>]) -> Self {
         let hasher = RandomState::default();
         let mut table = HashTable::with_capacity(list.len());
-        let hash_at =
-            |index: &u32| list.get(*index as usize).map_or(0, |entry| hasher.hash_one(&*entry.instance.id));
-        for index in 0..list.len() as u32 {
-            table.insert_unique(hash_at(&index), index, hash_at);
+        let id_at = |place: &Place| list.get(place.index as usize).map_or("", |entry| &entry.instance.id);
+        for (index, entry) in (0..).zip(list) {
+            let id = &*entry.instance.id;
+            let place = Place { ends: Ends::of(id), index };
+            table.insert_unique(hash(&hasher, id, place.ends), place, |place| {
+                hash(&hasher, id_at(place), place.ends)
+            });
         }
         Self { hasher, table }
     }
 
     #[inline]
     fn find(&self, id: &str, is_it: impl Fn(u32) -> bool) -> Option<u32> {
-        self.table.find(self.hasher.hash_one(id), |index| is_it(*index)).copied()
+        let ends = Ends::of(id);
+        let found = |place: &Place| place.ends.is(ends) && (ends.is_whole() || is_it(place.index));
+        self.table.find(hash(&self.hasher, id, ends), found).map(|place| place.index)
     }
+}
+
+/// The hash of an id: of its ends, where they are all of it.
+#[inline]
+fn hash(hasher: &RandomState, id: &str, ends: Ends) -> u64 {
+    if ends.is_whole() { hasher.hash_one((ends.head, ends.tail)) } else { hasher.hash_one(id) }
 }

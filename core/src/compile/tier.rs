@@ -11,6 +11,7 @@ use super::bitset::Words;
 use super::groups::{Group, Matched, Rules};
 use super::roster::Roster;
 use super::{Context, Room};
+use crate::fault;
 use crate::request::Request;
 use crate::rng::mix;
 use crate::spec::{MAX_MATCH_KEYS, OnUnavailable, Policy, Tier, WhenAbsent, ZoneRule};
@@ -76,6 +77,7 @@ impl CompiledTier {
         {
             return Self::touch(before, policy, place, context);
         }
+        fault::point("tier");
         let roster = context.roster;
         let mask = mask(tier, roster);
         let rules = Rules::of(tier);
@@ -242,6 +244,11 @@ impl CompiledTier {
     #[inline]
     pub(crate) fn stops(&self, members: usize) -> bool {
         self.stop && members > 0
+    }
+
+    /// The groups of combinations in the order of their values; none where they are many.
+    pub(super) fn few(&self) -> &[Arc<Group>] {
+        &self.few
     }
 
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {

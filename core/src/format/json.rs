@@ -256,7 +256,7 @@ impl<T> At for Result<T, FormatError> {
     }
 }
 
-pub(super) fn join(outer: &str, inner: &str) -> String {
+pub(crate) fn join(outer: &str, inner: &str) -> String {
     match (outer, inner) {
         (outer, ".") => outer.into(),
         (".", inner) => inner.into(),
@@ -266,7 +266,7 @@ pub(super) fn join(outer: &str, inner: &str) -> String {
 }
 
 /// A key as a step of a path: in brackets and quotes where it could be taken for several steps.
-pub(super) fn step(key: &str) -> String {
+pub(crate) fn step(key: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '$' | '@');
     match key {
         key if !key.is_empty() && key.len() <= SHOWN && key.chars().all(bare) => key.into(),

@@ -61,6 +61,7 @@ mod plain;
 mod report;
 mod spring;
 
+pub(crate) use json::{join, step};
 pub use options::{AddressFamily, Format, Options};
 pub use plain::to_plain;
 pub use report::{Discovered, Ignored, Merged, Report};

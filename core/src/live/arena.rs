@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 const FIRST: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// Chunks at most: room for 64 · (2²⁶ − 1) elements.
-const CHUNKS: usize = 26;
+pub(crate) const CHUNKS: usize = 26;
 
 /// Elements by index. Reading takes no lock; growing is for one writer at a time.
 pub(crate) struct Arena<T> {

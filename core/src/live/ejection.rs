@@ -52,10 +52,16 @@ impl Failures {
         self.in_a_row.load(Ordering::Relaxed)
     }
 
-    /// What was counted since the last call, which is forgotten.
-    pub(crate) fn take_interval(&self) -> Interval {
-        let counted = self.interval.swap(0, Ordering::Relaxed);
+    /// What was counted and not forgotten.
+    pub(crate) fn interval(&self) -> Interval {
+        let counted = self.interval.load(Ordering::Relaxed);
         Interval { requests: (counted >> 32) as u32, failures: counted as u32 }
+    }
+
+    /// Forgets what was counted until `counted` was looked at. For writers, one after the other.
+    pub(crate) fn forget(&self, counted: Interval) {
+        let Interval { requests, failures } = counted;
+        self.interval.fetch_sub(u64::from(requests) << 32 | u64::from(failures), Ordering::Relaxed);
     }
 
     pub(crate) fn reset(&self) {
@@ -113,7 +119,10 @@ mod tests {
     fn a_success_ends_the_row() {
         let failures = Failures::default();
         assert_eq!([true, true, false, true].map(|failed| failures.count(failed)), [1, 2, 0, 1]);
-        assert_eq!(failures.take_interval(), Interval { requests: 4, failures: 3 });
-        assert_eq!(failures.take_interval(), Interval { requests: 0, failures: 0 });
+        let counted = failures.interval();
+        assert_eq!(counted, Interval { requests: 4, failures: 3 });
+        failures.count(true);
+        failures.forget(counted);
+        assert_eq!(failures.interval(), Interval { requests: 1, failures: 1 }, "what came since is kept");
     }
 }

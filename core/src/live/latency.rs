@@ -63,6 +63,11 @@ impl Latency {
 
     pub(super) fn sample(&self, sample_s: f64, now: u64, half_life_s: f64) {
         let now_ms = milliseconds(now);
+        let word = self.0.load(Ordering::Relaxed);
+        // The most frequent case changes nothing: a sample no higher than the peak, in the same moment.
+        if (word >> 32) as u32 == now_ms && sample_s <= f64::from(f32::from_bits(word as u32)) {
+            return;
+        }
         let next = |word: u64| {
             let estimate = match unpack(word, now_ms) {
                 Some((estimate, elapsed)) => {
@@ -72,10 +77,7 @@ impl Latency {
             };
             Some(u64::from(now_ms) << 32 | u64::from((estimate as f32).to_bits()))
         };
-        // A word that stays as it is needs no write: the most frequent case, a sample below the peak in the same moment.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
-            next(word).filter(|next| *next != word)
-        });
+        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
     pub(super) fn reset(&self) {

@@ -18,9 +18,9 @@ pub(crate) fn factor(spec: &SlowStart, elapsed: u64) -> f64 {
     if part >= 1.0 { 1.0 } else { FLOOR.max(libm::pow(part, 1.0 / spec.aggression)) }
 }
 
-/// Pure arithmetic: how many nanoseconds after the start the factor has reached `target`.
+/// Pure arithmetic: how many nanoseconds after the start the factor has reached `target`, to within rounding; at least one.
 pub(crate) fn reached_after(spec: &SlowStart, target: f64) -> u64 {
-    (libm::pow(target.min(1.0), spec.aggression) * spec.window_s * SECOND).ceil() as u64
+    (libm::pow(target.min(1.0), spec.aggression) * spec.window_s * SECOND).ceil().max(1.0) as u64
 }
 
 #[cfg(test)]

@@ -11,9 +11,9 @@ pub(crate) trait Filter {
     /// Whether the member may be picked.
     fn allows(&self, member: Member) -> bool;
 
-    /// Calls `visit` with the list position of everything that may be picked, and perhaps of more, until it says stop
-    /// (true). Rising, each position once.
-    fn visit(&self, visit: &mut dyn FnMut(u32) -> bool);
+    /// Calls `visit` with the list positions of everything that may be picked, until it says stop (true): the number of a
+    /// word of 64, rising, and those inside as bits.
+    fn visit(&self, visit: &mut dyn FnMut(usize, u64) -> bool);
 }
 
 /// What of a set may be picked: all but the skipped ranks, as far as the filter allows.
@@ -54,16 +54,13 @@ impl Eligible<'_> {
         if table.len() == 0 {
             return None;
         }
-        let skips = Merged { a: self.skips, b: more };
-        let Some(filter) = self.filter else {
-            return if skips.clone().next().is_none() {
-                Some(table.draw(draw.draw()))
-            } else {
-                table.draw_left(draw.draw(), skips)
-            };
+        let draw_left = |draw| match more {
+            [] => table.draw_skipping(draw, self.skips),
+            _ => table.draw_left(draw, Merged { a: self.skips, b: more }),
         };
+        let Some(filter) = self.filter else { return draw_left(draw.draw()) };
         for _ in 0..REFUSALS {
-            let rank = table.draw_left(draw.draw(), skips.clone())?;
+            let rank = draw_left(draw.draw())?;
             if table.member(rank).is_some_and(|member| filter.allows(member)) {
                 return Some(rank);
             }
@@ -75,21 +72,31 @@ impl Eligible<'_> {
 /// Draws by weight from what the filter allows: once over it for the sum of the widths, once to where the draw falls.
 /// The same distribution as that of a draw that was not refused, so the two may be mixed.
 fn exact_pass(table: &Table, filter: &dyn Filter, more: &[u32], skips: &[u32], draw: u64) -> Option<usize> {
-    let eligible = |index: u32| {
-        let rank = table.rank_of(index)?;
-        let skipped = |list: &[u32]| list.binary_search(&(rank as u32)).is_ok();
-        let allowed = !skipped(skips) && !skipped(more) && filter.allows(table.member(rank)?);
-        allowed.then_some(rank)
+    let is_skipped =
+        |list: &[u32], rank: usize| !list.is_empty() && list.binary_search(&(rank as u32)).is_ok();
+    // Calls `take` with the ranks that may be picked, rising, until it says stop.
+    let walk = |take: &mut dyn FnMut(usize) -> bool| {
+        let mut from = 0;
+        filter.visit(&mut |at, mut word| {
+            while word != 0 {
+                let index = at as u32 * 64 + word.trailing_zeros();
+                word &= word - 1;
+                let Some(rank) = table.rank_onwards(index, &mut from) else { continue };
+                if !is_skipped(skips, rank) && !is_skipped(more, rank) && take(rank) {
+                    return true;
+                }
+            }
+            false
+        });
     };
     let mut total = 0_u128;
-    filter.visit(&mut |index| {
-        total += eligible(index).map_or(0, |rank| u128::from(table.width(rank)));
+    walk(&mut |rank| {
+        total += u128::from(table.width(rank));
         false
     });
     let mut left = super::roulette::scale(draw, u64::try_from(total).unwrap_or(u64::MAX));
     let mut found = None;
-    filter.visit(&mut |index| {
-        let Some(rank) = eligible(index) else { return false };
+    walk(&mut |rank| {
         found = Some(rank);
         let width = table.width(rank);
         let here = left < width;

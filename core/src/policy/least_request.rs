@@ -3,10 +3,15 @@
 //! Ties are drawn by weight, so that idle instances are taken by weight and not in the order of the list. In a closed loop at
 //! equal speeds that serves by weight.
 
+use std::ops::Range;
+
+use arrayvec::ArrayVec;
+
 use super::eligible::Eligible;
+use super::roulette::scale;
 use super::table::Table;
 use crate::live::load::Counting;
-use crate::live::{InFlight, Live};
+use crate::live::{CHUNKS, InFlight, Live};
 use crate::rng::Draw;
 
 /// Costs closer than this, relative, are a tie: 3 / 0.3 and 1 / 0.1 differ in the last bit.
@@ -24,12 +29,14 @@ fn ties(cost: f64, lowest: f64) -> bool {
     cost <= lowest + lowest * TIE
 }
 
-/// 1 / weight of each rank, laid out when the set is compiled, since a division is most of what a look costs.
+/// 1 / weight of each rank, laid out when the set is compiled, since a division is most of what a look costs. So low that no
+/// cost overflows.
 pub(crate) fn build(table: &Table) -> Box<[f64]> {
-    (0..table.len()).map(|rank| 1.0 / table.weight(rank)).collect()
+    const HIGHEST: f64 = f64::MAX / (1_u64 << 32) as f64;
+    (0..table.len()).map(|rank| (1.0 / table.weight(rank)).min(HIGHEST)).collect()
 }
 
-/// The lowest of the eligible. O(n), one random number. `inverse` is what [`build`] laid out.
+/// The lowest of the eligible. O(n), one random number, or up to 13 in a set of more than 64. `inverse` is what [`build`] laid out.
 pub(crate) fn pick(
     inverse: &[f64],
     table: &Table,
@@ -38,106 +45,184 @@ pub(crate) fn pick(
     draw: &mut impl Draw,
 ) -> Option<usize> {
     match table.slot_run() {
-        Some(begin) if eligible.is_all() => pick_of_run(inverse, begin, live, draw),
-        _ => {
-            let counting = || {
-                eligible.ranks(table).map(|(rank, member)| {
-                    let inverse = inverse.get(rank).copied().unwrap_or(f64::INFINITY);
-                    (rank, f64::from(live.in_flight(member.slot)) * inverse, inverse)
-                })
-            };
-            let mut lowest = Lowest::new();
-            counting().for_each(|(rank, cost, inverse)| lowest.look(rank, cost, inverse));
-            let mut choice = lowest.choose(draw.draw())?;
-            counting().any(|(rank, cost, inverse)| choice.look(rank, cost, inverse));
-            Some(choice.found)
+        Some(begin) if eligible.is_all() => {
+            pick_by(&Side { inverse, begin, live, counting: Counting::new() }, table, draw)
         }
+        _ => pick_by(&Scattered { inverse, table, eligible, live }, table, draw),
     }
 }
 
-/// The same over a whole set whose counts lie side by side.
-fn pick_of_run(inverse: &[f64], begin: u32, live: &Live, draw: &mut impl Draw) -> Option<usize> {
-    let counting = Counting::new();
-    let mut lowest = Lowest::new();
-    let mut rank = 0;
-    while let Some(run) = run_of(inverse, begin, live, rank) {
-        for (in_flight, inverse) in run.iter().zip(&inverse[rank..]) {
-            lowest.look(rank, counting.count(in_flight) * inverse, *inverse);
-            rank += 1;
-        }
+/// What the ranks of a set cost, wherever their counts lie.
+trait Costs {
+    /// The end of the ranks from `begin` on whose counts lie together.
+    fn end_of(&self, begin: usize) -> usize;
+
+    /// The costs of ranks that lie together; infinite where the rank may not be picked.
+    fn of(&self, ranks: Range<usize>) -> impl Iterator<Item = f64>;
+
+    /// The lowest of them.
+    #[inline(always)]
+    fn lowest(&self, ranks: Range<usize>) -> f64 {
+        self.of(ranks).fold(f64::INFINITY, f64::min)
     }
-    let mut choice = lowest.choose(draw.draw())?;
-    rank = 0;
-    while let Some(run) = run_of(inverse, begin, live, rank) {
-        for (in_flight, inverse) in run.iter().zip(&inverse[rank..]) {
-            if choice.look(rank, counting.count(in_flight) * inverse, *inverse) {
-                return Some(choice.found);
+}
+
+/// A whole set whose counts lie side by side.
+struct Side<'a> {
+    inverse: &'a [f64],
+    /// The slot of the first rank.
+    begin: u32,
+    live: &'a Live,
+    counting: Counting,
+}
+
+impl Side<'_> {
+    #[inline(always)]
+    fn counts(&self, ranks: &Range<usize>) -> (&[InFlight], &[f64]) {
+        let counts = self.live.in_flight_run(self.begin + ranks.start as u32, ranks.len());
+        (counts, self.inverse.get(ranks.clone()).unwrap_or(&[]))
+    }
+}
+
+impl Costs for Side<'_> {
+    fn end_of(&self, begin: usize) -> usize {
+        begin + self.counts(&(begin..self.inverse.len())).0.len()
+    }
+
+    #[inline(always)]
+    fn of(&self, ranks: Range<usize>) -> impl Iterator<Item = f64> {
+        let (counts, inverse) = self.counts(&ranks);
+        counts.iter().zip(inverse).map(|(count, inverse)| self.counting.count(count) * inverse)
+    }
+
+    /// Four at a time, none of which waits for the others.
+    #[inline(always)]
+    fn lowest(&self, ranks: Range<usize>) -> f64 {
+        let (counts, inverse) = self.counts(&ranks);
+        let ((counts, more_counts), (inverse, more_inverse)) =
+            (counts.as_chunks::<4>(), inverse.as_chunks::<4>());
+        let mut lowest = [f64::INFINITY; 4];
+        for (counts, inverse) in counts.iter().zip(inverse) {
+            for at in 0..4 {
+                let cost = self.counting.count(&counts[at]) * inverse[at];
+                lowest[at] = if cost < lowest[at] { cost } else { lowest[at] };
             }
-            rank += 1;
         }
+        let more =
+            more_counts.iter().zip(more_inverse).map(|(count, inverse)| self.counting.count(count) * inverse);
+        lowest.into_iter().chain(more).fold(f64::INFINITY, f64::min)
     }
-    Some(choice.found)
 }
 
-/// The counts from `rank` on that lie together; `None` behind the last.
-fn run_of<'a>(inverse: &[f64], begin: u32, live: &'a Live, rank: usize) -> Option<&'a [InFlight]> {
-    let run = live.in_flight_run(begin + rank as u32, inverse.len() - rank);
-    (!run.is_empty()).then_some(run)
+/// What is eligible of a set.
+struct Scattered<'a> {
+    inverse: &'a [f64],
+    table: &'a Table,
+    eligible: &'a Eligible<'a>,
+    live: &'a Live,
 }
 
-/// The lowest cost so far, and the weight of all that tie with it.
-struct Lowest {
-    cost: f64,
-    /// The highest cost that still ties.
-    ties: f64,
-    tied: f64,
-    first: Option<usize>,
-}
-
-impl Lowest {
-    fn new() -> Self {
-        Self { cost: f64::INFINITY, ties: f64::INFINITY, tied: 0.0, first: None }
+impl Costs for Scattered<'_> {
+    fn end_of(&self, _begin: usize) -> usize {
+        self.inverse.len()
     }
 
     #[inline(always)]
-    fn look(&mut self, rank: usize, cost: f64, inverse: f64) {
-        if cost > self.ties {
-            return;
-        }
-        let weight = 1.0 / inverse;
-        if self.first.is_none() || !ties(self.cost, cost) {
-            *self = Self { cost, ties: cost + cost * TIE, tied: weight, first: Some(rank) };
-        } else {
-            self.tied += weight;
-        }
-    }
-
-    /// Draws one of those that tie, by weight.
-    fn choose(self, draw: u64) -> Option<Choice> {
-        let left = draw as f64 / 2_f64.powi(64) * self.tied;
-        Some(Choice { ties: self.ties, left, found: self.first? })
+    fn of(&self, ranks: Range<usize>) -> impl Iterator<Item = f64> {
+        ranks.map(|rank| match (self.table.member(rank), self.inverse.get(rank)) {
+            (Some(member), Some(inverse)) if self.eligible.allows(rank, member) => {
+                f64::from(self.live.in_flight(member.slot)) * inverse
+            }
+            _ => f64::INFINITY,
+        })
     }
 }
 
-/// Looks for the one that was drawn.
-struct Choice {
-    ties: f64,
-    left: f64,
-    /// The last that tied. Counts may move between the passes; it is as good as the one that was drawn.
-    found: usize,
+/// Ranks that are looked at together.
+struct Block {
+    ranks: Range<usize>,
+    lowest: f64,
+    /// The width of those that tie with the lowest of all; that of a whole circle is one more than fits in 64 bits.
+    tied: u128,
 }
 
-impl Choice {
-    /// True once it is found.
-    #[inline(always)]
-    fn look(&mut self, rank: usize, cost: f64, inverse: f64) -> bool {
-        if cost > self.ties {
-            return false;
-        }
-        self.found = rank;
-        self.left -= 1.0 / inverse;
-        self.left < 0.0
+/// Blocks of a set, but for those that end where an arena's chunk does.
+const BLOCKS: usize = 64;
+
+/// Ranks of a block at least.
+const BLOCK: usize = 32;
+
+/// Members up to which the exact way is short enough to go at once.
+const SMALL: usize = 64;
+
+/// Draws from all that may fall on one that does not tie, before the exact way.
+const REFUSALS: u32 = 12;
+
+/// One of those that tie for the lowest cost, by weight. Looks at all once for the lowest. Where many tie, a draw from all
+/// soon falls on one of them; else looks at the blocks that reach the lowest again for who ties, and at the block that the
+/// draw falls in for who it is. Counts may move meanwhile: what is found then was among the lowest a moment ago.
+#[inline]
+fn pick_by(costs: &impl Costs, table: &Table, draw: &mut impl Draw) -> Option<usize> {
+    let mut blocks = ArrayVec::<Block, { BLOCKS + CHUNKS }>::new();
+    let size = table.len().div_ceil(BLOCKS).max(BLOCK);
+    let (mut begin, mut lowest) = (0, f64::INFINITY);
+    while begin < table.len() && !blocks.is_full() {
+        let end = (begin + size).min(costs.end_of(begin)).min(table.len()).max(begin + 1);
+        let low = costs.lowest(begin..end);
+        lowest = f64::min(lowest, low);
+        // There is room, or the loop would have ended.
+        let _ = blocks.try_push(Block { ranks: begin..end, lowest: low, tied: 0 });
+        begin = end;
     }
+    if lowest == f64::INFINITY {
+        return None;
+    }
+    let highest = lowest + lowest * TIE;
+    // What is refused leaves the proportions of those that tie as they are, so this may be mixed with the exact way.
+    let refusals = if table.len() > SMALL { REFUSALS } else { 0 };
+    for _ in 0..refusals {
+        let rank = table.draw(draw.draw());
+        if costs.of(rank..rank + 1).next().is_some_and(|cost| cost <= highest) {
+            return Some(rank);
+        }
+    }
+    let mut tied = 0_u128;
+    for block in blocks.iter_mut().filter(|block| block.lowest <= highest) {
+        let widths = table.widths(block.ranks.clone()).zip(costs.of(block.ranks.clone()));
+        let tied_widths = widths.map(|(width, cost)| if cost <= highest { width } else { 0 });
+        block.tied = tied_widths.map(u128::from).sum();
+        tied += block.tied;
+    }
+    let point = draw.draw();
+    let mut left = u64::try_from(tied).map_or(point, |tied| scale(point, tied));
+    let block = blocks.iter().find(|block| match u64::try_from(block.tied) {
+        Ok(tied) if left >= tied => {
+            left -= tied;
+            false
+        }
+        _ => true,
+    });
+    let Some(block) = block else { return cheapest(costs, &blocks) };
+    let mut found = None;
+    for (rank, cost) in block.ranks.clone().zip(costs.of(block.ranks.clone())) {
+        if cost <= highest {
+            found = Some(rank);
+            let width = table.width(rank);
+            if left < width {
+                return found;
+            }
+            left -= width;
+        }
+    }
+    found.or_else(|| cheapest(costs, &blocks))
+}
+
+/// The first of the lowest as they are now, for when those that tied have all moved.
+#[cold]
+fn cheapest(costs: &impl Costs, blocks: &[Block]) -> Option<usize> {
+    let all = blocks.iter().flat_map(|block| block.ranks.clone().zip(costs.of(block.ranks.clone())));
+    let finite = all.filter(|(_, cost)| *cost < f64::INFINITY);
+    finite.min_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(rank, _)| rank)
 }
 
 /// Each rank's exact share at the counts of now.
@@ -150,6 +235,7 @@ pub(crate) fn shares(table: &Table, eligible: &Eligible<'_>, live: &Live) -> Vec
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Member;
     use super::*;
 
     #[test]
@@ -159,5 +245,61 @@ mod tests {
         assert!(ties(cost(3, 0.3), cost(1, 0.1)) && ties(cost(1, 0.1), cost(3, 0.3)));
         assert!(!ties(cost(11, 1.0), cost(10, 1.0)));
         assert!(ties(0.0, 0.0));
+    }
+
+    /// Counts as given, over a table whose slots follow each other, or do not.
+    fn loaded(weights: &[f64], counts: &[u32], gap: u32) -> (Table, Live) {
+        let live = Live::new(&crate::PoolSpec::new());
+        live.grow(200);
+        let member = |at: usize| Member { index: at as u32, slot: 62 + at as u32 * gap };
+        for (at, count) in counts.iter().enumerate() {
+            (0..*count).for_each(|_| assert!(live.acquire(member(at).slot, None)));
+        }
+        (Table::new((0..weights.len()).map(member).collect(), weights.to_vec()), live)
+    }
+
+    /// How often each of so many evenly spread draws falls on each rank.
+    fn tally(table: &Table, live: &Live, skips: &[u32]) -> Vec<u32> {
+        let inverse = build(table);
+        let eligible = Eligible { skips, filter: None };
+        let mut counts = vec![0; table.len()];
+        for draw in 0..60_u64 {
+            let mut fixed = Fixed(draw * (u64::MAX / 60) + u64::MAX / 120);
+            counts[pick(&inverse, table, &eligible, live, &mut fixed).expect("somebody")] += 1;
+        }
+        counts
+    }
+
+    struct Fixed(u64);
+
+    impl Draw for Fixed {
+        fn draw(&mut self) -> u64 {
+            self.0
+        }
+    }
+
+    #[test]
+    fn the_lowest_count_for_its_weight_is_taken_and_ties_go_by_weight() {
+        // Slots 62 and on lie in two chunks of the live state.
+        for gap in [1, 2] {
+            let (table, live) = loaded(&[1.0, 2.0, 3.0, 1.0], &[1, 2, 3, 2], gap);
+            assert_eq!(tally(&table, &live, &[]), [10, 20, 30, 0], "a tie of the first three");
+            assert_eq!(tally(&table, &live, &[2]), [20, 40, 0, 0]);
+            assert_eq!(tally(&table, &live, &[0, 1, 2]), [0, 0, 0, 60]);
+            let (table, live) = loaded(&[1.0, 2.0, 3.0, 1.0], &[1, 2, 3, 0], gap);
+            assert_eq!(tally(&table, &live, &[]), [0, 0, 0, 60]);
+            let (table, live) = loaded(&[1.0, 1.0, 1.0], &[0, 0, 0], gap);
+            assert_eq!(tally(&table, &live, &[]), [20, 20, 20], "idle ones alike");
+        }
+    }
+
+    #[test]
+    fn nobody_is_taken_from_an_empty_set() {
+        let (table, live) = loaded(&[], &[], 1);
+        let eligible = Eligible { skips: &[], filter: None };
+        assert_eq!(pick(&build(&table), &table, &eligible, &live, &mut Fixed(1)), None);
+        let (table, live) = loaded(&[1.0], &[0], 1);
+        let eligible = Eligible { skips: &[0], filter: None };
+        assert_eq!(pick(&build(&table), &table, &eligible, &live, &mut Fixed(1)), None);
     }
 }

@@ -130,6 +130,7 @@ impl Rotation {
 
     /// Who has the turn of a ticket of the shared position, by position in the list; `None` where the set is empty.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn at_ticket(&self, table: &Table, ticket: u64) -> Option<u32> {
         if self.form == Form::Golden {
             return self.at_turn(table, ticket);
@@ -139,6 +140,7 @@ impl Rotation {
 
     /// Who has the turn, by position in the list; `turn` is below [`turns`](Self::turns), or any number in the golden form.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn at_turn(&self, table: &Table, turn: u64) -> Option<u32> {
         if self.form == Form::Golden {
             return table.index(table.draw(turn.wrapping_mul(GOLDEN)));
@@ -359,5 +361,82 @@ mod tests {
                 "ticket {ticket}, then {after:?}"
             );
         }
+    }
+
+    /// A rotation over members in list order, each with its position as its slot.
+    fn rotation_of(weights: &[f64], before: Option<Before<'_>>, cycle: u64) -> (Table, Rotation) {
+        let members = (0..weights.len() as u32).map(|at| Member { index: at, slot: at }).collect();
+        let table = Table::new(members, weights.to_vec());
+        let rotation = Rotation::build(&table, before, cycle, 1_000_003);
+        (table, rotation)
+    }
+
+    const PI: f64 = std::f64::consts::PI;
+
+    #[test]
+    fn a_ticket_leads_to_the_turn_that_it_was_made_for() {
+        for weights in [&[1.0; 5][..], &[5.0, 1.0, 1.0], &[1.0, PI]] {
+            let (table, mut rotation) = rotation_of(weights, None, 1);
+            for base in [0, 3, 1_000_003] {
+                rotation.base = if rotation.form() == Form::Golden { 0 } else { base };
+                for turn in 0..40 {
+                    let wrapped = rotation.turns().map_or(turn, |turns| turn % turns);
+                    let at_turn = rotation.at_turn(&table, wrapped);
+                    assert!(at_turn.is_some());
+                    assert_eq!(rotation.at_ticket(&table, rotation.ticket_for(turn)), at_turn);
+                }
+            }
+        }
+        let (nobody, rotation) = rotation_of(&[], None, 1);
+        assert_eq!(
+            (rotation.at_ticket(&nobody, 5), rotation.turns(), rotation.ticket_for(5)),
+            (None, Some(0), 5)
+        );
+    }
+
+    #[test]
+    fn forms_follow_from_the_weights_and_only_the_golden_one_has_no_end() {
+        let forms = [
+            (&[2.0, 2.0][..], "equal", Some(2)),
+            (&[2.0, 1.0], "exact", Some(3)),
+            (&[1.0, PI], "golden", None),
+        ];
+        for (weights, form, turns) in forms {
+            let (_, rotation) = rotation_of(weights, None, 1);
+            assert_eq!((rotation.form().as_str(), rotation.turns()), (form, turns));
+            assert_eq!(rotation.order().map(|order| order.len() as u64), turns);
+            assert_eq!(rotation.heap_bytes() as u64, turns.unwrap_or(0) * 4);
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_carried_over_where_it_means_the_same_and_begins_afresh_where_not() {
+        let carried = |from: &[f64], to: &[f64]| {
+            let (table, mut rotation) = rotation_of(from, None, 1);
+            rotation.base = if rotation.form() == Form::Golden { 0 } else { 2 };
+            let before = Before { table: &table, rotation: &rotation, ticket: 4 };
+            let (_, after) = rotation_of(to, Some(before), 2);
+            (after.cycle, after.base)
+        };
+        assert_eq!(carried(&[2.0, 1.0], &[4.0, 2.0]), (1, 2), "the same exact cycle");
+        assert_eq!(carried(&[1.0, PI], &[2.0, PI]), (1, 0), "golden goes on");
+        assert_eq!(carried(&[2.0, 1.0], &[3.0, 1.0]), (2, 1_000_003), "another exact cycle");
+        assert_eq!(carried(&[2.0, 1.0], &[1.0, 1.0]), (2, 1_000_003), "another form");
+        assert_eq!(carried(&[1.0, PI], &[2.0, 1.0]), (2, 1_000_003), "another form");
+        // Ticket 4 at base 2 is the turn of the third of three: base and ticket together must be its new rank.
+        let (cycle, base) = carried(&[1.0; 3], &[1.0; 4]);
+        assert_eq!((cycle, (base + 4) % 4), (2, 0));
+        assert_eq!(carried(&[1.0; 3], &[]).0, 2);
+    }
+
+    #[test]
+    fn weights_up_to_the_longest_cycle_are_laid_out_and_longer_ones_not() {
+        assert_eq!(integers(&[1.0, 4_095.0]), Some(vec![1, 4_095]));
+        assert_eq!(integers(&[0.5, 0.25]), Some(vec![2, 1]));
+        assert_eq!(integers(&[0.000_000_1, 1.0]), None, "seven decimals");
+        assert_eq!((gcd(12, 18), gcd(0, 5), gcd(7, 0)), (6, 5, 7));
+        assert_eq!((integer(3.0), integer(0.4), integer(2.5), integer(9e15)), (Some(3), None, None, None));
+        assert_eq!(*lay_out(&[1, 1]), [0, 1]);
+        assert_eq!(*lay_out(&[2, 1]), [0, 1, 0]);
     }
 }

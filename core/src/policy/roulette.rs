@@ -117,6 +117,7 @@ impl Circle {
 
     /// The member that owns the point. O(1) expected, O(log n) at most.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn find(&self, point: u64) -> usize {
         let number = (point >> (BITS - self.bucket_bits)) as usize;
         let fraction = fraction(point, self.bucket_bits);
@@ -129,7 +130,10 @@ impl Circle {
     }
 
     /// Binary search within the bucket.
-    #[inline(never)]
+    // Out of the way of `find`, unless the linker is to see that neither panics.
+    #[cfg_attr(not(feature = "__no-panic"), inline(never))]
+    #[cfg_attr(feature = "__no-panic", inline(always))]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     fn search(&self, point: u64, number: usize) -> usize {
         let rank_at =
             |number: usize| self.buckets.get(number).map(|bucket| (bucket.rank & !SEVERAL) as usize);
@@ -149,6 +153,12 @@ impl Circle {
     #[inline]
     pub(crate) fn width(&self, rank: usize) -> u64 {
         self.last(rank).wrapping_sub(self.first(rank)).wrapping_add(1)
+    }
+
+    /// The last points of consecutive members.
+    #[inline]
+    pub(crate) fn lasts(&self, ranks: std::ops::Range<usize>) -> &[u64] {
+        self.lasts.get(ranks).unwrap_or(&[])
     }
 
     /// Out of range counts as the end of the circle.

@@ -4,6 +4,8 @@
 //! left and steps over the sorted intervals. One draw and no refusal, so the answer has exactly the distribution of the
 //! weights among those that are left.
 
+use std::ops::Range;
+
 use super::roulette::{BITS, Circle, compensated_sum, scale, widths};
 
 /// A member of a set: where its instance stands in the list, and where its live state lies.
@@ -76,12 +78,14 @@ impl Table {
     }
 
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn member(&self, rank: usize) -> Option<Member> {
         self.members.get(rank).copied()
     }
 
     /// Where the member stands in the list. Without looking at it, if it can.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn index(&self, rank: usize) -> Option<u32> {
         match self.run {
             Some(first) => Some(first + rank as u32),
@@ -100,6 +104,7 @@ impl Table {
 
     /// The rank of the instance at `index` of the list. O(log n); O(1) where the set has no gap.
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn rank_of(&self, index: u32) -> Option<usize> {
         if let Some(first) = self.run {
             let rank = index.checked_sub(first)? as usize;
@@ -108,7 +113,25 @@ impl Table {
         self.members.binary_search_by_key(&index, |member| member.index).ok()
     }
 
+    /// The same for positions that rise from call to call: `from` is where the last call came to, at first 0. O(log of the
+    /// way between them).
     #[inline]
+    pub(crate) fn rank_onwards(&self, index: u32, from: &mut usize) -> Option<usize> {
+        if self.run.is_some() {
+            return self.rank_of(index);
+        }
+        let rest = self.members.get(*from..)?;
+        let mut reach = 1;
+        while rest.get(reach - 1).is_some_and(|member| member.index < index) {
+            reach *= 2;
+        }
+        let near = rest.get(reach / 2..reach.min(rest.len())).unwrap_or(&[]);
+        *from += reach / 2 + near.partition_point(|member| member.index < index);
+        self.members.get(*from).is_some_and(|member| member.index == index).then_some(*from)
+    }
+
+    #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn weight(&self, rank: usize) -> f64 {
         match &self.weights {
             Weights::Equal(weight) => *weight,
@@ -124,6 +147,7 @@ impl Table {
 
     /// The length that a member takes of what draws are scaled to.
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn width(&self, rank: usize) -> u64 {
         match &self.weights {
             Weights::Equal(_) => 1,
@@ -131,8 +155,24 @@ impl Table {
         }
     }
 
+    /// The lengths of consecutive members.
+    #[inline(always)]
+    pub(crate) fn widths(&self, ranks: Range<usize>) -> impl Iterator<Item = u64> {
+        let (mut first, lasts) = match &self.weights {
+            Weights::Equal(_) => (0, &[][..]),
+            Weights::Each { circle, .. } => (circle.first(ranks.start), circle.lasts(ranks.clone())),
+        };
+        ranks.enumerate().map(move |(at, _)| {
+            let Some(last) = lasts.get(at) else { return 1 };
+            let width = last.wrapping_sub(first).wrapping_add(1);
+            first = last.wrapping_add(1);
+            width
+        })
+    }
+
     /// The member that a draw falls on, by weight. The set must not be empty. O(1) expected.
     #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn draw(&self, draw: u64) -> usize {
         match &self.weights {
             Weights::Equal(_) => scale(draw, self.members.len() as u64) as usize,
@@ -147,6 +187,7 @@ impl Table {
 
     /// The member that a draw falls on, by weight among all but one; `None` where there is no other.
     #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn draw_other(&self, draw: u64, skip: usize) -> Option<usize> {
         if self.len() < 2 {
             return None;
@@ -166,6 +207,30 @@ impl Table {
 
     /// The member that a draw falls on, by weight among those not skipped; `None` where none is left. `skips` are ranks,
     /// rising, each once. O(number of skips).
+    #[inline]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
+    pub(crate) fn draw_skipping(&self, draw: u64, skips: &[u32]) -> Option<usize> {
+        if skips.len() >= self.len() {
+            return None;
+        }
+        let Weights::Each { circle, .. } = &self.weights else {
+            let rank = scale(draw, (self.len() - skips.len()) as u64) as usize;
+            return Some(skips.iter().fold(rank, |rank, skip| rank + usize::from(rank >= *skip as usize)));
+        };
+        let mut skipped = 0;
+        for skip in skips {
+            skipped += circle.width(*skip as usize);
+        }
+        let mut point = if skipped == 0 { draw } else { scale(draw, 0_u64.wrapping_sub(skipped)) };
+        for skip in skips {
+            let (first, width) = (circle.first(*skip as usize), circle.width(*skip as usize));
+            point += if point >= first { width } else { 0 };
+        }
+        Some(circle.find(point))
+    }
+
+    /// The same for ranks that an iterator gives.
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn draw_left(&self, draw: u64, skips: impl Iterator<Item = usize> + Clone) -> Option<usize> {
         if skips.clone().count() >= self.len() {
             return None;
@@ -240,7 +305,10 @@ mod tests {
             let mut counts = vec![0_u32; weights.len()];
             let draws = 1_u64 << 14;
             for draw in 0..draws {
-                match table.draw_left(draw << 50, skips.iter().copied()) {
+                let drawn = table.draw_left(draw << 50, skips.iter().copied());
+                let ranks: Vec<u32> = skips.iter().map(|rank| *rank as u32).collect();
+                prop_assert_eq!(drawn, table.draw_skipping(draw << 50, &ranks));
+                match drawn {
                     Some(rank) => counts[rank] += 1,
                     None => prop_assert_eq!(left, 0),
                 }
@@ -258,6 +326,12 @@ mod tests {
                 prop_assert_eq!(table.rank_of(index), (index % 2 == 0).then_some(index as usize / 2));
                 prop_assert_eq!(table.rank_from(index), index.div_ceil(2) as usize);
             }
+            for step in 1..9 {
+                let mut from = 0;
+                for index in (0..2 * n as u32 + 9).step_by(step) {
+                    prop_assert_eq!(table.rank_onwards(index, &mut from), table.rank_of(index));
+                }
+            }
         }
     }
 
@@ -268,5 +342,87 @@ mod tests {
         assert!((shares[1] / 1e-18 - 1.0).abs() < 1e-9 && shares[2] > 0.0);
         let mut rng = PickerRng::from_seed(1);
         assert!((0..100_000).all(|_| table.draw(rng.draw()) == 0));
+    }
+
+    /// Members whose list positions have gaps, or none.
+    fn both_forms(weights: &[f64]) -> [Table; 2] {
+        let member = |gap: u32| move |at: u32| Member { index: 7 + at * gap, slot: 3 + at * gap };
+        [1, 2].map(|gap| Table::new((0..weights.len() as u32).map(member(gap)).collect(), weights.to_vec()))
+    }
+
+    #[test]
+    fn a_rank_and_a_list_position_name_each_other_with_gaps_and_without() {
+        for weights in [&[1.0, 1.0, 1.0][..], &[1.0, 2.0, 4.0], &[5.0]] {
+            for table in both_forms(weights) {
+                for (rank, member) in table.members().enumerate() {
+                    assert_eq!(table.member(rank), Some(member));
+                    assert_eq!(table.index(rank), Some(member.index));
+                    assert_eq!(table.rank_of(member.index), Some(rank));
+                    assert_eq!(table.weight(rank), weights[rank]);
+                }
+                let end = table.members().last().map_or(0, |member| member.index + 1);
+                assert_eq!([6, end, end + 1].map(|index| table.rank_of(index)), [None; 3]);
+                assert_eq!(table.member(weights.len()), None);
+            }
+        }
+        let [gapless, gaps] = both_forms(&[1.0, 2.0, 4.0]);
+        assert_eq!((gapless.slot_run(), gaps.slot_run()), (Some(3), None));
+        assert_eq!(gaps.index(3), None);
+    }
+
+    #[test]
+    fn widths_are_one_each_or_cover_the_circle_and_the_mean_weight_is_the_mean() {
+        let [equal, _] = both_forms(&[2.0, 2.0, 2.0, 2.0]);
+        assert_eq!((0..4).map(|rank| equal.width(rank)).collect::<Vec<_>>(), [1; 4]);
+        assert!(matches!(equal.weights(), Weights::Equal(2.0)));
+        let [each, _] = both_forms(&[1.0, 3.0]);
+        assert_eq!((each.width(0), each.width(1)), (1 << 62, 3 << 62));
+        assert_eq!((equal.mean_weight(), each.mean_weight()), (2.0, 2.0));
+        assert_eq!(table(&[f64::MAX, f64::MAX]).mean_weight(), f64::MAX);
+        assert_eq!(each.weight(2), 0.0, "nobody's");
+    }
+
+    #[test]
+    fn the_others_are_drawn_by_weight_and_the_skipped_one_never() {
+        let draws = 1_u64 << 12;
+        for weights in [&[1.0, 1.0, 1.0, 1.0][..], &[1.0, 2.0, 5.0, 8.0]] {
+            let table = table(weights);
+            for skip in 0..weights.len() {
+                let mut counts = vec![0_u64; weights.len()];
+                (0..draws).for_each(|draw| {
+                    counts[table.draw_other(draw << 52, skip).expect("there are others")] += 1;
+                });
+                let left: f64 = weights.iter().sum::<f64>() - weights[skip];
+                for (rank, count) in counts.iter().enumerate() {
+                    let ideal = if rank == skip { 0.0 } else { weights[rank] / left * draws as f64 };
+                    assert!((*count as f64 - ideal).abs() <= 1.0, "{weights:?} without {skip}: {counts:?}");
+                    assert!(rank != skip || *count == 0);
+                }
+            }
+        }
+        assert_eq!(table(&[1.0]).draw_other(0, 0), None);
+        assert_eq!(table(&[]).draw_other(0, 0), None);
+    }
+
+    #[test]
+    fn a_table_is_the_one_that_its_members_and_weights_would_build() {
+        let members = || (0..3).map(|at| Member { index: at, slot: at }).collect::<Vec<_>>();
+        let (equal, each) = (Table::new(members(), vec![2.0; 3]), Table::new(members(), vec![1.0, 2.0, 3.0]));
+        assert!(equal.is(&members(), &[2.0; 3]) && each.is(&members(), &[1.0, 2.0, 3.0]));
+        assert!(!equal.is(&members(), &[2.0, 2.0, 3.0]) && !equal.is(&members(), &[1.0; 3]));
+        assert!(!each.is(&members(), &[1.0, 2.0, 4.0]) && !each.is(&members(), &[2.0; 3]));
+        let mut moved = members();
+        moved[1].slot = 9;
+        assert!(!equal.is(&moved, &[2.0; 3]) && !each.is(&moved, &[1.0, 2.0, 3.0]));
+        assert!(!equal.is(&members()[..2], &[2.0; 2]));
+    }
+
+    #[test]
+    fn bytes_are_those_of_members_weights_and_circle() {
+        let members = 3 * size_of::<Member>();
+        assert_eq!(table(&[1.0; 3]).heap_bytes(), members);
+        let Weights::Each { circle, .. } = &table(&[1.0, 2.0, 3.0]).weights else { panic!("they differ") };
+        assert!(circle.heap_bytes() >= 3 * 8 + 48 * 8);
+        assert_eq!(table(&[1.0, 2.0, 3.0]).heap_bytes(), members + 3 * 8 + circle.heap_bytes());
     }
 }

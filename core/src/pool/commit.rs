@@ -10,6 +10,7 @@ use super::tick::Clock;
 use crate::compile::roster::{Entry, Roster};
 use crate::compile::{Change, CompiledRoute, Context, Snapshot};
 use crate::error::UpdateError;
+use crate::fault;
 use crate::instance::Instance;
 use crate::live::Live;
 use crate::live::slots::SlotBook;
@@ -148,7 +149,9 @@ impl Core {
         if drafts.is_empty() && self.spec.keep_last && !first {
             return Err(UpdateError::whole("instances", "0", "must not be empty while keep_last is set"));
         }
+        fault::point("drafts");
         let next = Next::of(self, before, drafts);
+        fault::point("next list");
         self.live.grow(self.slots.made());
         let now = self.live.set_now(now);
         if next.changed || first {
@@ -157,6 +160,7 @@ impl Core {
             let ramps = self.spec.slow_start.is_some() && !first;
             next.arrived.iter().for_each(|slot| writer.clock.arrived(*slot, ramps, now));
             next.back.iter().for_each(|slot| writer.clock.back(*slot, ramps, now));
+            fault::point("live state");
             let same = next.change.same_list;
             let slots: Arc<[u32]> = if same { before.slots.clone() } else { next.slots.as_slice().into() };
             let ids = same.then(|| before.ids.clone());
@@ -164,6 +168,7 @@ impl Core {
             let standing = |entry: &Entry| writer.clock.standing(entry);
             let roster = Roster::build(next.list, slots, ids, tags, before.zone.clone(), &standing);
             let snapshot = self.compile(writer, roster, &next.change, writer.current.version + 1);
+            fault::point("before the swap");
             self.publish(writer, snapshot);
             next.fresh.iter().for_each(|token| token.take());
         }
@@ -192,7 +197,9 @@ impl Core {
         let positions = &record.positions;
         let context = Context { roster, change, positions, stamps: &self.stamps, seed: record.seed };
         let compiled = CompiledRoute::compile(&record.spec, before, &context);
+        fault::point("route");
         positions.make_room();
+        fault::point("room for cursors");
         compiled
     }
 
@@ -230,7 +237,9 @@ impl Core {
                 }
             }
             routes[number] = Some(compiled);
+            fault::point("new route");
             let snapshot = Snapshot::new(current.version, current.roster.share(), routes);
+            fault::point("before the swap");
             writer.routes.resize(count, None);
             writer.routes[number] = Some(record.clone());
             self.publish(writer, snapshot);
@@ -306,32 +315,60 @@ impl Record {
 }
 
 #[cfg(test)]
+#[allow(dead_code, reason = "it serves other tests too")]
+#[path = "../../tests/common/matrix.rs"]
+mod matrix;
+
+#[cfg(test)]
 mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
+    use super::matrix::{instances, requests, specs, variants};
     use super::*;
-    use crate::{Outcome, Policy, Pool, Request, Tier};
+    use crate::{Lease, NoInstance, Outcome, Picked, Pool, PoolOptions};
+
+    fn end(lease: Result<Lease, NoInstance>, outcome: Outcome) {
+        if let Ok(lease) = lease {
+            lease.done(outcome, Duration::from_millis(2));
+        }
+    }
 
     #[test]
-    fn picks_go_on_while_a_writer_holds_the_lock() {
-        let pool = Pool::new(["a", "b"].map(Instance::new)).expect("a good list");
-        let route = pool.route(RouteSpec::new(Policy::LeastRequest).tier(Tier::new())).expect("a good spec");
-        let mut picker = route.picker();
-        let (done, finished) = mpsc::channel();
-        let held = pool.core().writer.lock();
-        let reader = std::thread::spawn(move || {
-            for _ in 0..1_000 {
-                assert!(route.pick(&Request::new()).is_ok() && picker.pick(&Request::new()).is_ok());
-                route.lease(&Request::new()).expect("an instance").done(Outcome::Success, None);
-            }
-            done.send(()).expect("the test waits");
-            // The handles go when the lock is free again: the last of a pool frees it.
-            (route, picker)
-        });
-        let waited = finished.recv_timeout(Duration::from_secs(20));
-        drop(held);
-        assert!(waited.is_ok(), "readers waited for the writer");
-        assert!(reader.join().is_ok());
+    fn every_pick_and_every_lease_goes_on_while_a_writer_holds_the_lock() {
+        for limit in [None, Some(2)] {
+            let list = instances().into_iter().map(|instance| Instance { max_in_flight: limit, ..instance });
+            let options = PoolOptions::new().spec(PoolSpec::new().zone("z1").ejection(Default::default()));
+            let pool = Pool::with(options, list).expect("a good list");
+            let of = |policy| specs(&policy).into_iter().map(|spec| pool.route(spec).expect("a good spec"));
+            let mut hands: Vec<_> =
+                variants().into_iter().flat_map(of).map(|route| (route.picker(), route)).collect();
+            let (done, finished) = mpsc::channel();
+            let held = pool.core().writer.lock();
+            let reader = std::thread::spawn(move || {
+                let mut picks = 0;
+                for (picker, route) in &mut hands {
+                    for request in requests() {
+                        picks += usize::from(route.pick(&request).is_ok());
+                        picks += usize::from(picker.pick(&request).is_ok());
+                        let kept = route.pick(&request).map(|pick| pick.to_owned());
+                        let mut out = [Picked::default(); 5];
+                        let _ = route.pick_distinct(&request, &mut out);
+                        let _ = picker.pick_distinct(&request, &mut out);
+                        end(route.lease(&request), Outcome::Success);
+                        end(picker.lease(&request), Outcome::Failure);
+                        drop((kept, route.lease(&request), picker.lease(&request)));
+                    }
+                    picker.rest();
+                }
+                done.send(picks).expect("the test waits");
+                // The handles go when the lock is free again: the last of a pool frees it.
+                hands
+            });
+            let waited = finished.recv_timeout(Duration::from_secs(300));
+            drop(held);
+            assert!(waited.is_ok_and(|picks| picks > 1_000), "readers waited for the writer");
+            assert!(reader.join().is_ok());
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::commit::Core;
 use super::edit::Draft;
 use crate::compile::Change;
 use crate::compile::roster::{Entry, Roster};
+use crate::fault;
 use crate::instance::Instance;
 use crate::live::slots::Slot;
 use crate::publish::Hold;
@@ -70,6 +71,7 @@ impl Next {
         old: Option<&Hold<Entry>>,
         index: u32,
     ) -> Hold<Entry> {
+        fault::point("entry");
         let slot: Arc<Slot> = match old {
             Some(old) => old.slot.clone(),
             None => {

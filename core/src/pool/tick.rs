@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::commit::{Core, Writer};
 use crate::compile::Change;
 use crate::compile::roster::{Entry, Roster, Standing};
-use crate::live::ejection::{Cause, Interval, has_room, seconds};
+use crate::fault;
+use crate::live::ejection::{Cause, Failures, Interval, has_room, seconds};
 use crate::live::slow_start::{FLOOR, STEP, factor, reached_after};
 use crate::live::{Live, SECOND};
 use crate::spec::{Ejection, PoolSpec, SlowStart};
 
 /// What a pool's clock has brought about, by slot. Writers' own.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Clock {
     records: Vec<Record>,
     /// When the interval of failure percentages began.
@@ -26,6 +27,29 @@ struct Record {
     ejected: Option<(u64, Cause)>,
     /// How often it was ejected, less the clean intervals since.
     times: u32,
+}
+
+/// What a look at the clock comes to.
+#[derive(Default)]
+struct Advance {
+    /// Positions in the list whose standing has changed.
+    touched: BTreeSet<u32>,
+    /// What the interval that has ended counted, by slot.
+    counted: Vec<(u32, Interval)>,
+    /// Slots that begin to count anew.
+    ejected: Vec<u32>,
+}
+
+impl Advance {
+    /// Forgets what was looked at. After the publish, so that a build that fails has lost nothing.
+    fn settle(self, live: &Live) {
+        let failures = |slot: u32| live.failures(slot);
+        self.counted
+            .iter()
+            .filter_map(|(slot, counted)| Some((failures(*slot)?, *counted)))
+            .for_each(|(failures, counted)| failures.forget(counted));
+        self.ejected.into_iter().filter_map(failures).for_each(Failures::reset);
+    }
 }
 
 impl Clock {
@@ -67,34 +91,27 @@ impl Clock {
         })
     }
 
-    /// Brings about what is due at `now`. Returns the positions in the list whose standing has changed.
-    fn advance(&mut self, spec: &PoolSpec, roster: &Roster, live: &Live, now: u64) -> BTreeSet<u32> {
-        let mut touched = BTreeSet::new();
+    /// Brings about what is due at `now`.
+    fn advance(&mut self, spec: &PoolSpec, roster: &Roster, live: &Live, now: u64) -> Advance {
+        let mut advance = Advance::default();
         for index in 0..roster.len() as u32 {
             let record = self.record(roster.slot(index));
             if record.ejected.is_some_and(|(until, _)| until <= now) {
                 record.ejected = None;
                 record.ramp = spec.slow_start.is_some().then_some((now, FLOOR));
-                touched.insert(index);
+                advance.touched.insert(index);
             }
         }
         if let Some(ejection) = &spec.ejection {
-            self.eject(ejection, roster, live, now, &mut touched);
+            self.eject(ejection, roster, live, now, &mut advance);
         }
         if let Some(slow_start) = &spec.slow_start {
-            self.ramp(slow_start, roster, now, &mut touched);
+            self.ramp(slow_start, roster, now, &mut advance.touched);
         }
-        touched
+        advance
     }
 
-    fn eject(
-        &mut self,
-        spec: &Ejection,
-        roster: &Roster,
-        live: &Live,
-        now: u64,
-        touched: &mut BTreeSet<u32>,
-    ) {
+    fn eject(&mut self, spec: &Ejection, roster: &Roster, live: &Live, now: u64, advance: &mut Advance) {
         let mut due: Vec<(u32, Cause)> = Vec::new();
         let slots = || (0..roster.len() as u32).map(|index| (index, roster.slot(index)));
         if let Some(limit) = spec.consecutive_failures {
@@ -104,9 +121,8 @@ impl Clock {
         }
         if now.saturating_sub(self.interval_began) >= nanoseconds(spec.interval_s) {
             self.interval_began = now;
-            let taken =
-                slots().filter_map(|(index, slot)| Some((index, live.failures(slot)?.take_interval())));
-            let counted: Vec<(u32, Interval)> = taken.collect();
+            let looked = slots().filter_map(|(index, slot)| Some((index, live.failures(slot)?.interval())));
+            let counted: Vec<(u32, Interval)> = looked.collect();
             for (index, interval) in &counted {
                 let record = self.record(roster.slot(*index));
                 if interval.failures == 0 && record.ejected.is_none() {
@@ -124,6 +140,8 @@ impl Clock {
                     due.extend(failing.map(|(index, _)| (*index, Cause::FailurePercentage)));
                 }
             }
+            advance.counted =
+                counted.iter().map(|(index, counted)| (roster.slot(*index), *counted)).collect();
         }
         let mut ejected = self.ejected(roster).count();
         for (index, cause) in due {
@@ -135,11 +153,9 @@ impl Clock {
             record.times += 1;
             record.ejected = Some((now.saturating_add(nanoseconds(seconds(spec, record.times))), cause));
             record.ramp = None;
-            if let Some(failures) = live.failures(slot) {
-                failures.reset();
-            }
+            advance.ejected.push(slot);
             ejected += 1;
-            touched.insert(index);
+            advance.touched.insert(index);
         }
     }
 
@@ -147,11 +163,13 @@ impl Clock {
         for index in 0..roster.len() as u32 {
             let record = self.record(roster.slot(index));
             let Some((began, applied)) = record.ramp else { continue };
-            let reached = factor(spec, now.saturating_sub(began));
+            let elapsed = now.saturating_sub(began);
+            let reached = factor(spec, elapsed);
             if reached >= 1.0 {
                 record.ramp = None;
                 touched.insert(index);
-            } else if reached - applied >= STEP {
+            } else if elapsed >= reached_after(spec, applied + STEP) {
+                // By the time that was told to be the next, to the nanosecond.
                 record.ramp = Some((began, reached));
                 touched.insert(index);
             }
@@ -178,8 +196,9 @@ impl Clock {
     }
 }
 
+/// At least one, so that what is to come is never due already.
 fn nanoseconds(seconds: f64) -> u64 {
-    (seconds * SECOND) as u64
+    (seconds * SECOND).max(1.0) as u64
 }
 
 impl Core {
@@ -187,24 +206,28 @@ impl Core {
     pub(super) fn tick(&self, now: u64) -> Option<u64> {
         self.write(|writer| {
             let now = self.live.set_now(now);
-            self.live.clear_due();
-            let mut clock = std::mem::take(&mut writer.clock);
+            // Before the counts are looked at, so that a limit that is reached meanwhile is due again.
+            let _due_if_it_fails = DueIfItFails(&self.live, self.live.clear_due());
             let roster = &writer.current.roster;
-            let touched: Vec<u32> = clock.advance(&self.spec, roster, &self.live, now).into_iter().collect();
+            let mut clock = writer.clock.clone();
+            let advance = clock.advance(&self.spec, roster, &self.live, now);
+            fault::point("clock");
             let due = clock.next_due(&self.spec, roster);
-            writer.clock = clock;
+            let touched: Vec<u32> = advance.touched.iter().copied().collect();
             if !touched.is_empty() {
-                self.restand(writer, Change { same_list: true, retagged: false, touched });
+                self.restand(writer, &clock, Change { same_list: true, retagged: false, touched });
             }
+            writer.clock = clock;
+            advance.settle(&self.live);
             due
         })
     }
 
     /// Publishes the same list with the standing that the clock has it in.
-    fn restand(&self, writer: &mut Writer, change: Change) {
+    fn restand(&self, writer: &mut Writer, clock: &Clock, change: Change) {
         let before = &writer.current.roster;
         let (ids, tags) = (Some(before.ids.clone()), Some(before.tags.clone()));
-        let standing = |entry: &Entry| writer.clock.standing(entry);
+        let standing = |entry: &Entry| clock.standing(entry);
         let roster = Roster::build(
             before.list.clone(),
             before.slots.clone(),
@@ -214,6 +237,18 @@ impl Core {
             &standing,
         );
         let snapshot = self.compile(writer, roster, &change, writer.current.version);
+        fault::point("before the swap");
         self.publish(writer, snapshot);
+    }
+}
+
+/// Lets a tick that was due be due again where it panicked.
+struct DueIfItFails<'a>(&'a Live, bool);
+
+impl Drop for DueIfItFails<'_> {
+    fn drop(&mut self) {
+        if self.1 && std::thread::panicking() {
+            self.0.set_due();
+        }
     }
 }

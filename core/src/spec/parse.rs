@@ -6,16 +6,30 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_path_to_error::{Path, Segment};
 
 use crate::error::RouteError;
+use crate::format::{join, step};
 
 /// Reads a spec; the error's path is the place in the document.
 pub(crate) fn parse_json<T: DeserializeOwned>(text: &str) -> Result<T, RouteError> {
     let mut json = serde_json::Deserializer::from_str(text);
     let spec: Object<T> = serde_path_to_error::deserialize(&mut json)
-        .map_err(|error| RouteError::new(error.path().to_string(), error.inner().to_string()))?;
+        .map_err(|error| RouteError::new(place(error.path()), error.inner().to_string()))?;
     json.end().map_err(|error| RouteError::new(".", error.to_string()))?;
     Ok(spec.0)
+}
+
+/// The place in the document, with keys as discovery documents' places have them.
+fn place(path: &Path) -> String {
+    path.iter().fold(".".into(), |place, segment| {
+        let inner = match segment {
+            Segment::Seq { index } => format!("[{index}]"),
+            Segment::Map { key } | Segment::Enum { variant: key } => step(key),
+            Segment::Unknown => "?".into(),
+        };
+        join(&place, &inner)
+    })
 }
 
 /// What is written as an object. By itself a struct may be written as an array of its fields in order, which would bind

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{MAX_MATCH_KEYS, is_default};
 use crate::error::RouteError;
+use crate::format::{join, step};
 
 /// One acceptable set of instances. A route uses the first of its tiers that is usable for the request.
 ///
@@ -219,7 +220,7 @@ impl Tier {
         let refuse = |field: &str, message: String| Err(RouteError::new(format!("{place}.{field}"), message));
         for (field, rules) in [("tags", &self.tags), ("not_tags", &self.not_tags)] {
             if let Some((key, _)) = rules.iter().find(|(_, values)| values.0.is_empty()) {
-                return refuse(&format!("{field}.{key}"), "0 values, must have at least 1".into());
+                return refuse(&join(field, &step(key)), "0 values, must have at least 1".into());
             }
         }
         if self.matching.len() > MAX_MATCH_KEYS {

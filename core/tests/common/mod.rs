@@ -1,7 +1,9 @@
-//! What the tests share: lists in a compact form, tallies of picks, and the measures they are held against.
+//! What the tests share: lists in a compact form, tallies of picks, and what they wait by.
 
 // Each test target uses its own part of it.
 #![allow(dead_code)]
+
+pub(crate) mod matrix;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -10,7 +12,6 @@ use std::time::{Duration, Instant};
 use pointsman::{
     Instance, NoInstance, Picker, Policy, Pool, PoolOptions, PoolSpec, Request, Route, RouteSpec, Share, Tier,
 };
-use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 /// A request without constraints.
 pub(crate) const PLAIN: Request<'static> = Request::new();
@@ -147,26 +148,6 @@ impl Hand {
             }
         }
         tally
-    }
-}
-
-/// The probability of a chi-square as large as this one or larger. Panics where something without a share was seen.
-#[track_caller]
-pub(crate) fn chi_square_p(observed: &[u64], shares: &[f64]) -> f64 {
-    let total: u64 = observed.iter().sum();
-    let (mut sum, mut classes) = (0.0, 0_u32);
-    for (at, (seen, share)) in observed.iter().zip(shares).enumerate() {
-        if *share == 0.0 {
-            assert_eq!(*seen, 0, "number {at} has no share");
-            continue;
-        }
-        let expected = share * total as f64;
-        sum += (*seen as f64 - expected).powi(2) / expected;
-        classes += 1;
-    }
-    match ChiSquared::new(f64::from(classes.max(2) - 1)) {
-        Ok(distribution) => distribution.sf(sum),
-        Err(error) => panic!("{error}"),
     }
 }
 

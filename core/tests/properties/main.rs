@@ -6,5 +6,6 @@ mod common;
 mod oracle;
 
 mod input;
+mod leases;
 mod rotations;
 mod routing;

@@ -2,9 +2,9 @@
 
 use std::ptr::NonNull;
 
-use pointsman::{Instance, NoInstance, Picked, Picker, Request};
+use pointsman::{Instance, NoInstance, Picked, Picker, Picks, Request};
 
-use super::outputs::{Filled, Slot};
+use super::outputs::{Answer, Slot};
 use crate::route::pointsman_pick;
 
 /// A picker with its last answer.
@@ -36,33 +36,35 @@ impl HeldPicker {
     }
 
     #[inline(always)]
-    pub(crate) fn pick(
-        &mut self,
-        request: &Request<'_>,
-        place: Slot<pointsman_pick>,
-    ) -> Result<Filled, NoInstance> {
+    pub(crate) fn pick(&mut self, request: &Request<'_>, place: Slot<pointsman_pick>) -> Answer {
         // First, so that a panic leaves no pointer into a list that was let go.
         self.first = None;
         self.others.clear();
-        let pick = self.picker.pick(request)?;
-        let instance = pick.instance();
-        self.first = Some(NonNull::from(instance));
-        Ok(place.fill(pointsman_pick::new(instance.user_data, pick.version(), pick.picked())))
+        match self.picker.pick(request) {
+            Ok(pick) => {
+                let instance = pick.instance();
+                self.first = Some(NonNull::from(instance));
+                place.fill(pointsman_pick::new(instance.user_data, pick.version(), pick.picked()))
+            }
+            Err(refused) => place.refuse(refused.into()),
+        }
     }
 
-    /// Hands each pick to `put`.
+    /// Hands the picks to `put`, and returns how many there are.
     pub(crate) fn pick_distinct(
         &mut self,
         request: &Request<'_>,
         room: &mut [Picked],
-    ) -> Result<Vec<pointsman_pick>, NoInstance> {
+        put: impl FnOnce(&Picks<'_>),
+    ) -> Result<usize, NoInstance> {
         self.first = None;
         self.others.clear();
         let picks = self.picker.pick_distinct(request, room)?;
         let mut instances = picks.iter().map(NonNull::from);
         self.first = instances.next();
         self.others.extend(instances);
-        Ok(pointsman_pick::of_all(&picks).collect())
+        put(&picks);
+        Ok(picks.len())
     }
 
     /// An instance of the last answer.

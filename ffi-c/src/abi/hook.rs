@@ -42,6 +42,8 @@ impl Context {
 
 impl Hook {
     pub(crate) fn call(&self, user_data: u64) {
+        #[cfg(feature = "test-panic")]
+        super::test_panic::trip();
         // SAFETY: the caller's promise on which the module stands.
         unsafe { (self.call)(user_data, self.context.0) }
     }

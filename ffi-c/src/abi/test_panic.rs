@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Calls to come of which the last panics; 0 is off.
+/// Calls to come, of functions and of the release hook, of which the last panics; 0 is off.
 static COUNTDOWN: AtomicU32 = AtomicU32::new(0);
 
 /// Lets the call after `skip` others panic, from any thread.

@@ -1,10 +1,18 @@
 """A client middleware for ``aiohttp`` 3.12 and newer that sends requests to the instances of a route.
 
-::
-
-    connector = aiohttp.TCPConnector(limit=0, limit_per_host=20)
-    session = aiohttp.ClientSession(connector=connector, middlewares=[Middleware(route, hosts=["orders"])])
-    await session.get("http://orders/42")
+>>> import asyncio
+>>> import aiohttp
+>>> from pointsman import Instance, Pool
+>>> from pointsman.aiohttp import Middleware
+>>> route = Pool([Instance("10.0.0.1:8080"), Instance("10.0.0.2:8080", weight=0)]).route("peak_ewma")
+>>> async def main():
+...     connector = aiohttp.TCPConnector(limit=0, limit_per_host=20)
+...     balanced = Middleware(route, hosts=["orders"])
+...     async with aiohttp.ClientSession(connector=connector, middlewares=[balanced]) as session:
+...         async with session.get("http://orders/42") as response:
+...             return (await response.json())["name"]
+>>> asyncio.run(main())
+'stable'
 
 The rules are those of ``pointsman.httpx``. The connector keeps the connections: ``limit_per_host`` is the limit per
 instance, and its ``limit`` is shared by all, so that one silent instance could take it up; 0 is no limit.
@@ -13,15 +21,19 @@ instance, and its ``limit`` is shared by all, so that one silent instance could 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
+from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp.client_reqrep import ConnectionKey
 
 from pointsman import Instance, Lease, NoInstance, Route
-from pointsman._balance import UNSERVED, Rules, Tries, is_idempotent, split_address
+from pointsman._balance import Options, Rules, split_address
+from pointsman._retry import Fault, Tries
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Middleware", "NoInstanceError"]
 
@@ -47,23 +59,9 @@ class Middleware:
         route: Route,
         *,
         hosts: Collection[str] | None,
-        tag_headers: Mapping[str, str] | Iterable[str] = (),
-        key_header: str | None = None,
-        host_header: str = "logical",
-        retries: int = 2,
-        retry_budget: float = 0.2,
-        deadline: float | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        self._rules = Rules.of(
-            route,
-            hosts=hosts,
-            tag_headers=tag_headers,
-            key_header=key_header,
-            host_header=host_header,
-            retries=retries,
-            retry_budget=retry_budget,
-            deadline=deadline,
-        )
+        self._rules = Rules.of(route, hosts, **options)
 
     async def __call__(self, request: aiohttp.ClientRequest, handler: Handler) -> aiohttp.ClientResponse:
         rules, logical = self._rules, request.url
@@ -71,33 +69,26 @@ class Middleware:
             return await handler(request)
         headers = {name.lower(): value for name, value in request.headers.items()}
         repeatable = not request.body or isinstance(request.body, bytes | aiohttp.BytesPayload)
-        tries = Tries(rules, rules.asked(headers), is_idempotent(request.method, headers), repeatable)
         request.headers.update(rules.passed_on(headers))
         try:
-            lease = tries.first()
+            tries = Tries(rules, rules.asked(headers), request.method, headers, repeatable=repeatable)
         except NoInstance as refused:
             raise NoInstanceError(refused, request.connection_key) from None
         name, host = request.server_hostname, request.headers.get("Host", "")
         try:
             while True:
-                self._direct(request, lease.instance)
-                started = time.monotonic()
+                tries.start()
                 try:
+                    self._direct(request, tries.lease.instance)
                     response = await _within(handler(request), tries.left())
                 except BaseException as error:
-                    again = _after_error(tries, lease, error, started)
-                    if again is None:
-                        raise
-                    lease = again
-                    continue
-                latency = time.monotonic() - started
-                again = tries.again(unsent=False) if response.status in UNSERVED else None
-                if again is None:
-                    _hold(response, lease, latency)
+                    if tries.failed(_fault(error)):
+                        continue
+                    raise
+                if not tries.unserved(response.status):
+                    _hold(response, tries.lease, tries.latency)
                     return response
-                lease.done(False, latency)
                 response.release()
-                lease = again
         finally:
             request.url, request.server_hostname, request.headers["Host"] = logical, name, host
 
@@ -113,14 +104,10 @@ class Middleware:
             request.server_hostname = logical.host
 
 
-def _after_error(tries: Tries, lease: Lease, error: BaseException, started: float) -> Lease | None:
-    """Ends the lease, and takes another if there is one more try."""
-    unsent = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
-    if not unsent and not isinstance(error, aiohttp.ClientConnectionError):
-        lease.done(None)
-        return None
-    lease.done(False, time.monotonic() - started)
-    return tries.again(unsent=unsent)
+def _fault(error: BaseException) -> Fault:
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return Fault.UNSENT
+    return Fault.SENT if isinstance(error, aiohttp.ClientConnectionError) else Fault.OTHER
 
 
 def _hold(response: aiohttp.ClientResponse, lease: Lease, latency: float) -> None:

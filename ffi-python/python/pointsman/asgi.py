@@ -1,12 +1,4 @@
-"""For ASGI servers: a reverse proxy over a route, and a middleware that reads tags from headers.
-
-::
-
-    proxy = ReverseProxy(route, tag_headers={"x-version": "version"}, tag_cookies={"version": "version"})
-    # uvicorn module:proxy
-
-    app = RouteTags(app, ["x-version"])
-"""
+"""For ASGI servers: a reverse proxy over a route, and a middleware that reads tags from headers."""
 
 from __future__ import annotations
 
@@ -14,7 +6,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, Literal
 
 from pointsman import Lease, NoInstance, Route, request_tags
@@ -69,6 +60,25 @@ class ReverseProxy:
     - ``retries``, ``retry_budget``, ``deadline``, ``verify``, ``transport_options``: as in ``pointsman.httpx``.
 
     503 with the reason where no instance can serve, 502 where the instance cannot be reached, 504 where it is too slow.
+
+    >>> from pointsman import Instance, Pool
+    >>> pool = Pool([Instance("10.0.0.1:8080"), Instance("10.0.0.2:8080", tags={"version": "gray"})])
+    >>> route = pool.route("least_request", tiers=[{"match": ["version"]}])
+    >>> proxy = ReverseProxy(route, tag_headers={"x-version": "version"}, tag_cookies={"version": "version"})
+
+    An ASGI server runs it, ``uvicorn shop:proxy`` say, and so does the ASGI transport of ``httpx``:
+
+    >>> import asyncio
+    >>> import httpx
+    >>> async def main(**headers):
+    ...     async with httpx.AsyncClient(transport=httpx.ASGITransport(proxy), base_url="http://shop") as client:
+    ...         response = await client.get("/orders", headers=headers)
+    ...     await proxy.aclose()
+    ...     return response.json()["name"] if response.is_success else response.text
+    >>> asyncio.run(main(cookie="version=gray"))
+    'gray'
+    >>> asyncio.run(main(cookie="version=blue"))
+    'no instance: no_match\\n'
     """
 
     def __init__(
@@ -89,15 +99,18 @@ class ReverseProxy:
         self._lib = any_httpx("ReverseProxy", "asgi")
         self._route = route
         self._cookies = _named(tag_cookies)
-        self._tag_headers = tag_headers
-        self._key_header = key_header
-        self._host_header = {"preserve": "logical", "instance": "instance"}[host]
         self._forwarded = forwarded
         self._expose = expose
         self._explain_path = explain_path
         self._scheme = scheme
         self._timeout = timeout
-        self._options = options
+        self._settings: dict[str, Any] = {
+            "hosts": None,
+            "tag_headers": tag_headers,
+            "key_header": key_header,
+            "host_header": {"preserve": "logical", "instance": "instance"}[host],
+            **options,
+        }
         self._transport: AsyncTransport | None = None
         self._ticker: asyncio.Task[None] | None = None
         self._open()
@@ -117,14 +130,7 @@ class ReverseProxy:
 
     def _open(self) -> AsyncTransport:
         if self._transport is None:
-            self._transport = AsyncTransport(
-                self._route,
-                hosts=None,
-                tag_headers=self._tag_headers,
-                key_header=self._key_header,
-                host_header=self._host_header,
-                **self._options,
-            )
+            self._transport = AsyncTransport(self._route, **self._settings)
         return self._transport
 
     async def aclose(self) -> None:
@@ -274,6 +280,19 @@ class RouteTags:
     """A middleware that reads headers into the context tags, so that every pick while a request is handled takes them.
 
     ``headers`` as names or as a mapping to the tags' keys.
+
+    >>> import asyncio
+    >>> import httpx
+    >>> from pointsman import current_tags
+    >>> async def app(scope, receive, send):
+    ...     await send({"type": "http.response.start", "status": 200, "headers": []})
+    ...     await send({"type": "http.response.body", "body": str(current_tags()).encode()})
+    >>> async def main():
+    ...     transport = httpx.ASGITransport(RouteTags(app, {"x-version": "version"}))
+    ...     async with httpx.AsyncClient(transport=transport, base_url="http://shop") as client:
+    ...         return (await client.get("/", headers={"x-version": "gray"})).text
+    >>> asyncio.run(main())
+    "{'version': 'gray'}"
     """
 
     def __init__(self, app: App, headers: Mapping[str, str] | Iterable[str]) -> None:
@@ -320,12 +339,15 @@ def _appended(headers: Headers, name: bytes, value: bytes) -> Headers:
 
 
 def _cookie_tags(headers: Headers, cookies: Mapping[str, str]) -> dict[str, str]:
+    # RFC 6265, section 4.2.1. `http.cookies` reads `version` and other names as attributes of the cookie before.
     tags: dict[str, str] = {}
-    for name, value in headers:
-        if name == b"cookie":
-            with contextlib.suppress(CookieError):
-                jar = SimpleCookie(value.decode("latin-1"))
-                tags.update({tag: jar[cookie].value for cookie, tag in cookies.items() if cookie in jar})
+    for header, value in headers:
+        if header == b"cookie":
+            for pair in value.decode("latin-1").split(";"):
+                name, given, text = pair.strip().partition("=")
+                if given and name in cookies:
+                    # Cookies of a longer path come first.
+                    tags.setdefault(cookies[name], text.removeprefix('"').removesuffix('"'))
     return tags
 
 

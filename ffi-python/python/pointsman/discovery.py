@@ -169,6 +169,16 @@ def poll_http(
     """Polls an URL, by ``httpx`` or ``httpx2``. An answer whose ``ETag`` is known is not sent again.
 
     ``client`` is an ``AsyncClient`` to use in place of one of the feed's own.
+
+    >>> import asyncio
+    >>> from pointsman import Pool
+    >>> async def main():
+    ...     pool = Pool()
+    ...     async with poll_http("http://10.0.0.1:8080/instances", pool, headers={"x-token": "secret"}) as feed:
+    ...         await feed.first()
+    ...         return [instance.id for instance in pool], feed.report.format
+    >>> asyncio.run(main())
+    (['10.0.0.9:8080'], 'plain')
     """
     _check(interval, jitter)
     own = client is None
@@ -211,6 +221,18 @@ def watch_file(path: str | os.PathLike[str], pool: Pool, **options: Any) -> Feed
     """Reads a file, and again when it changes. Needs ``watchfiles``. ``options`` are those of ``Pool.replace_json``.
 
     The directory is watched, not the file: a mounted ConfigMap changes by a swap of the link that leads to it.
+
+    >>> import asyncio
+    >>> from pathlib import Path
+    >>> from pointsman import Pool
+    >>> async def main():
+    ...     pool = Pool()
+    ...     _ = Path("instances.json").write_text('[{"address": "10.0.0.8:8080"}]')
+    ...     async with watch_file("instances.json", pool) as feed:
+    ...         await feed.first()
+    ...         return [instance.id for instance in pool]
+    >>> asyncio.run(main())
+    ['10.0.0.8:8080']
     """
     try:
         import watchfiles

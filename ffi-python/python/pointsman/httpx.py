@@ -1,10 +1,15 @@
 """Transports for ``httpx`` and its successor ``httpx2`` that send requests to the instances of a route.
 
-::
-
-    route = pool.route("weighted_random", tiers=[{"match": ["version"]}, {}])
-    client = httpx.Client(mounts={"http://orders": Transport(route, hosts=["orders"], tag_headers={"x-version": "version"})})
-    client.get("http://orders/42", headers={"x-version": "gray"})
+>>> import httpx
+>>> from pointsman import Instance, Pool
+>>> from pointsman.httpx import Transport
+>>> pool = Pool([Instance("10.0.0.1:8080"), Instance("10.0.0.2:8080", tags={"version": "gray"})])
+>>> route = pool.route("weighted_random", tiers=[{"match": ["version"]}, {}])
+>>> orders = Transport(route, hosts=["orders"], tag_headers={"x-version": "version"}, retries=2, deadline=5)
+>>> with httpx.Client(mounts={"http://orders": orders}) as client:
+...     response = client.get("http://orders/42", headers={"x-version": "gray"})
+...     response.json()["name"], response.extensions["pointsman"].instance.id
+('gray', '10.0.0.2:8080')
 
 Only the hosts named are balanced. A copy of the request goes to the instance: Host, the name in TLS and its check, cookies
 and redirects stay those of the logical host, unless ``host_header="instance"``.
@@ -31,19 +36,20 @@ from __future__ import annotations
 import ssl
 import sys
 import threading
-import time
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import AsyncIterator, Callable, Collection, Generator, Iterator, Mapping
+from functools import cache, partial
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pointsman import Instance, Lease, NoInstance, Pool, Route
-from pointsman._balance import UNSERVED, Rules, Tries, is_idempotent, split_address
+from pointsman._balance import Options, Rules, split_address
+from pointsman._retry import Fault, Tries
 
 __all__ = ["AsyncTransport", "Transport"]
 
 if TYPE_CHECKING:
     import httpx
+    from typing_extensions import Unpack
 
     _Base = httpx.BaseTransport
     _AsyncBase = httpx.AsyncBaseTransport
@@ -126,71 +132,92 @@ class _Balancer:
         return getattr(lib, self._kind)(verify=self._context, **self._options)
 
 
-class _Request:
+class _Exchange:
     """One request of the client, and its tries."""
 
-    def __init__(self, balancer: _Balancer, lib: ModuleType, request: Any) -> None:
-        self.balancer = balancer
-        self.lib = lib
-        self.request = request
+    def __init__(self, balancer: _Balancer, verbs: _Verbs, request: Any) -> None:
+        self._balancer = balancer
+        self._verbs = verbs
+        self._request = request
+        self._lib = _lib(request)
         self._timeouts: dict[str, float | None] = {}
         self._read_timeout: float | None = None
-        given = request.extensions.get("pointsman", {})
-        body_repeats = isinstance(request.stream, lib.ByteStream)
-        self.tries = Tries(
-            balancer.rules,
-            {**balancer.rules.asked(request.headers), **given},
-            is_idempotent(request.method, request.headers),
-            body_repeats,
-        )
 
-    def first(self) -> Lease:
+    def steps(self) -> _Steps:
+        """What is to be done, as a generator: it yields calls of the library and is sent what they return."""
+        balancer, verbs, lib, request = self._balancer, self._verbs, self._lib, self._request
+        if not balancer.rules.balances(request.url.host, request.url.port):
+            return (yield partial(getattr(balancer.direct(lib), verbs.send), request))
+        tries = self._tries()
+        while True:
+            inner, idle = balancer.enter(lib, tries.lease.instance, self._secure_name)
+            for transport in idle:
+                yield getattr(transport, verbs.close)
+            tries.start()
+            try:
+                copy = self._copy(tries)
+                response = yield partial(getattr(inner.transport, verbs.send), copy)
+            except BaseException as error:
+                again = tries.failed(_fault(lib, error))
+                if (transport := balancer.leave(inner)) is not None:
+                    yield getattr(transport, verbs.close)
+                if again:
+                    continue
+                raise
+            lease = tries.lease
+            given_up = tries.unserved(response.status_code)
+            body = verbs.body(lib)(balancer, inner, lease, tries.latency, response.status_code < 500, response.stream)
+            if given_up:
+                yield getattr(body, verbs.close)
+                continue
+            # The deadline has no say in the body, whose reads look at the timeouts when they begin.
+            if "read" in self._timeouts:
+                self._timeouts["read"] = self._read_timeout
+            extensions = {**response.extensions, "pointsman": lease}
+            return lib.Response(response.status_code, headers=response.headers, stream=body, extensions=extensions)
+
+    def _tries(self) -> Tries:
+        request, rules = self._request, self._balancer.rules
+        asked = {**rules.asked(request.headers), **request.extensions.get("pointsman", {})}
+        repeatable = isinstance(request.stream, self._lib.ByteStream)
         try:
-            return self.tries.first()
+            return Tries(rules, asked, request.method, request.headers, repeatable=repeatable)
         except NoInstance as refused:
-            raise _no_instance(self.lib)(refused, self.request) from None
+            raise _no_instance(self._lib)(refused, request) from None
 
     @property
-    def secure_name(self) -> str | None:
+    def _secure_name(self) -> str | None:
         """The name that the certificate is checked for, where it is not the instance's own."""
-        logical = self.balancer.rules.host_header == "logical"
-        return self.request.url.host if logical and self.request.url.scheme == "https" else None
+        logical = self._balancer.rules.host_header == "logical"
+        return self._request.url.host if logical and self._request.url.scheme == "https" else None
 
-    def copy(self, instance: Instance) -> Any:
+    def _copy(self, tries: Tries) -> Any:
         """The request as it goes to the instance."""
-        request, host_and_port = self.request, split_address(instance.address)
-        host, port = host_and_port[0], host_and_port[1] or request.url.port
-        url = request.url.copy_with(host=host, port=port)
+        request, rules = self._request, self._balancer.rules
+        host, port = split_address(tries.lease.instance.address)
+        url = request.url.copy_with(host=host, port=port or request.url.port)
         headers = request.headers.copy()
-        headers.update(self.balancer.rules.passed_on(headers))
+        headers.update(rules.passed_on(headers))
         extensions = {key: value for key, value in request.extensions.items() if key != "pointsman"}
-        if self.balancer.rules.host_header == "instance":
+        if rules.host_header == "instance":
             headers["host"] = url.netloc.decode("ascii")
-        elif self.secure_name is not None:
-            extensions.setdefault("sni_hostname", self.secure_name)
-        left = self.tries.left()
+        elif self._secure_name is not None:
+            extensions.setdefault("sni_hostname", self._secure_name)
+        left = tries.left()
         if left is not None:
             given = {"connect": None, "read": None, "write": None, "pool": None, **extensions.get("timeout", {})}
             self._read_timeout = given["read"]
             self._timeouts = {key: left if value is None else min(left, value) for key, value in given.items()}
             extensions["timeout"] = self._timeouts
-        return self.lib.Request(request.method, url, headers=headers, stream=request.stream, extensions=extensions)
+        return self._lib.Request(request.method, url, headers=headers, stream=request.stream, extensions=extensions)
 
-    def answered(self) -> None:
-        """The headers are there: the deadline has no say in the body, whose reads look at the timeouts when they begin."""
-        if "read" in self._timeouts:
-            self._timeouts["read"] = self._read_timeout
 
-    def after_error(self, lease: Lease, error: BaseException, started: float) -> Lease | None:
-        """Ends the lease, and takes another if there is one more try."""
-        lib = self.lib
-        if not isinstance(error, lib.TransportError) or isinstance(error, lib.LocalProtocolError | lib.UnsupportedProtocol):
-            lease.done(None)
-            return None
-        # A full pool of connections is this client's doing.
-        lease.done(None if isinstance(error, lib.PoolTimeout) else False, time.monotonic() - started)
-        unsent = isinstance(error, lib.ConnectError | lib.ConnectTimeout | lib.PoolTimeout)
-        return self.tries.again(unsent=unsent)
+def _fault(lib: ModuleType, error: BaseException) -> Fault:
+    if not isinstance(error, lib.TransportError) or isinstance(error, lib.LocalProtocolError | lib.UnsupportedProtocol):
+        return Fault.OTHER
+    if isinstance(error, lib.PoolTimeout):
+        return Fault.NO_ROOM
+    return Fault.UNSENT if isinstance(error, lib.ConnectError | lib.ConnectTimeout) else Fault.SENT
 
 
 class _Body:
@@ -272,6 +299,21 @@ def _no_instance(lib: ModuleType) -> Any:
     return NoInstanceError
 
 
+class _Verbs(NamedTuple):
+    """What the transports of a library call the same things."""
+
+    transport: str
+    send: str
+    close: str
+    body: Callable[[ModuleType], Any]
+
+
+_SYNC = _Verbs("HTTPTransport", "handle_request", "close", _body)
+_ASYNC = _Verbs("AsyncHTTPTransport", "handle_async_request", "aclose", _async_body)
+
+_Steps = Generator[Callable[[], Any], Any, Any]
+
+
 class Transport(_Base):
     """Sends the requests of a synchronous client to the instances of a route; see the module."""
 
@@ -280,61 +322,25 @@ class Transport(_Base):
         route: Route,
         *,
         hosts: Collection[str] | None,
-        tag_headers: Mapping[str, str] | Iterable[str] = (),
-        key_header: str | None = None,
-        host_header: str = "logical",
-        retries: int = 2,
-        retry_budget: float = 0.2,
-        deadline: float | None = None,
         verify: ssl.SSLContext | bool = True,
         transport_options: Mapping[str, Any] | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        rules = Rules.of(
-            route,
-            hosts=hosts,
-            tag_headers=tag_headers,
-            key_header=key_header,
-            host_header=host_header,
-            retries=retries,
-            retry_budget=retry_budget,
-            deadline=deadline,
-        )
-        self._balancer = _Balancer(rules, verify, transport_options or {}, "HTTPTransport")
+        self._balancer = _Balancer(Rules.of(route, hosts, **options), verify, transport_options or {}, _SYNC.transport)
 
     def handle_request(self, request: Any) -> Any:
-        lib, balancer = _lib(request), self._balancer
-        if not balancer.rules.balances(request.url.host, request.url.port):
-            return balancer.direct(lib).handle_request(request)
-        asked = _Request(balancer, lib, request)
-        lease = asked.first()
-        while True:
-            inner, idle = balancer.enter(lib, lease.instance, asked.secure_name)
-            for transport in idle:
-                transport.close()
-            started = time.monotonic()
-            try:
-                response = inner.transport.handle_request(asked.copy(lease.instance))
-            except BaseException as error:
-                again = asked.after_error(lease, error, started)
-                if (transport := balancer.leave(inner)) is not None:
-                    transport.close()
-                if again is None:
-                    raise
-                lease = again
-                continue
-            latency, ok = time.monotonic() - started, response.status_code < 500
-            body = _body(lib)(balancer, inner, lease, latency, ok, response.stream)
-            again = asked.tries.again(unsent=False) if response.status_code in UNSERVED else None
-            if again is None:
-                asked.answered()
-                return lib.Response(
-                    response.status_code,
-                    headers=response.headers,
-                    stream=body,
-                    extensions={**response.extensions, "pointsman": lease},
-                )
-            body.close()
-            lease = again
+        steps = _Exchange(self._balancer, _SYNC, request).steps()
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    done = step()
+                except BaseException as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(done)
+        except StopIteration as end:
+            return end.value
 
     def close(self) -> None:
         for transport in self._balancer.all():
@@ -353,68 +359,43 @@ class Transport(_Base):
 
 
 class AsyncTransport(_AsyncBase):
-    """Sends the requests of an asynchronous client to the instances of a route; see the module."""
+    """Sends the requests of an asynchronous client to the instances of a route; see the module.
+
+    >>> import asyncio
+    >>> import httpx
+    >>> from pointsman import Instance, Pool
+    >>> route = Pool([Instance("10.0.0.1:8080")]).route("peak_ewma")
+    >>> async def main():
+    ...     async with httpx.AsyncClient(transport=AsyncTransport(route, hosts=["orders"])) as client:
+    ...         return (await client.get("http://orders/42")).json()["headers"]["host"]
+    >>> asyncio.run(main())
+    'orders'
+    """
 
     def __init__(
         self,
         route: Route,
         *,
         hosts: Collection[str] | None,
-        tag_headers: Mapping[str, str] | Iterable[str] = (),
-        key_header: str | None = None,
-        host_header: str = "logical",
-        retries: int = 2,
-        retry_budget: float = 0.2,
-        deadline: float | None = None,
         verify: ssl.SSLContext | bool = True,
         transport_options: Mapping[str, Any] | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        rules = Rules.of(
-            route,
-            hosts=hosts,
-            tag_headers=tag_headers,
-            key_header=key_header,
-            host_header=host_header,
-            retries=retries,
-            retry_budget=retry_budget,
-            deadline=deadline,
-        )
-        self._balancer = _Balancer(rules, verify, transport_options or {}, "AsyncHTTPTransport")
+        self._balancer = _Balancer(Rules.of(route, hosts, **options), verify, transport_options or {}, _ASYNC.transport)
 
     async def handle_async_request(self, request: Any) -> Any:
-        lib, balancer = _lib(request), self._balancer
-        if not balancer.rules.balances(request.url.host, request.url.port):
-            return await balancer.direct(lib).handle_async_request(request)
-        asked = _Request(balancer, lib, request)
-        lease = asked.first()
-        while True:
-            inner, idle = balancer.enter(lib, lease.instance, asked.secure_name)
-            for transport in idle:
-                await transport.aclose()
-            started = time.monotonic()
-            try:
-                response = await inner.transport.handle_async_request(asked.copy(lease.instance))
-            except BaseException as error:
-                again = asked.after_error(lease, error, started)
-                if (transport := balancer.leave(inner)) is not None:
-                    await transport.aclose()
-                if again is None:
-                    raise
-                lease = again
-                continue
-            latency, ok = time.monotonic() - started, response.status_code < 500
-            body = _async_body(lib)(balancer, inner, lease, latency, ok, response.stream)
-            again = asked.tries.again(unsent=False) if response.status_code in UNSERVED else None
-            if again is None:
-                asked.answered()
-                return lib.Response(
-                    response.status_code,
-                    headers=response.headers,
-                    stream=body,
-                    extensions={**response.extensions, "pointsman": lease},
-                )
-            await body.aclose()
-            lease = again
+        steps = _Exchange(self._balancer, _ASYNC, request).steps()
+        try:
+            step = next(steps)
+            while True:
+                try:
+                    done = await step()
+                except BaseException as error:
+                    step = steps.throw(error)
+                else:
+                    step = steps.send(done)
+        except StopIteration as end:
+            return end.value
 
     async def aclose(self) -> None:
         for transport in self._balancer.all():

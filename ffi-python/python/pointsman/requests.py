@@ -1,10 +1,14 @@
 """An adapter for ``requests`` that sends requests to the instances of a route.
 
-::
-
-    session = requests.Session()
-    session.mount("http://orders", Adapter(route))
-    session.get("http://orders/42")
+>>> import requests
+>>> from pointsman import Instance, Pool
+>>> from pointsman.requests import Adapter
+>>> route = Pool([Instance("10.0.0.1:8080"), Instance("10.0.0.2:8080", weight=0)]).route("weighted_random")
+>>> with requests.Session() as session:
+...     session.mount("http://orders", Adapter(route))
+...     response = session.get("http://orders/42")
+...     response.json()["name"], response.url
+('stable', 'http://orders/42')
 
 The rules are those of ``pointsman.httpx``; what is mounted is balanced. Host and the check of certificates are those of the
 logical host, and the response has the logical URL. Where there is a deadline, each read of the body may take what was
@@ -13,18 +17,21 @@ left of it.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 import requests
-from requests.adapters import HTTPAdapter
+from requests.adapters import DEFAULT_POOLSIZE, HTTPAdapter
 from requests.cookies import RequestsCookieJar, extract_cookies_to_jar
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from pointsman import Instance, Lease, NoInstance, Route
-from pointsman._balance import UNSERVED, Rules, Tries, is_idempotent, split_address
+from pointsman._balance import Options, Rules, split_address
+from pointsman._retry import Fault, Tries
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Adapter", "NoInstanceError"]
 
@@ -50,26 +57,13 @@ class Adapter(HTTPAdapter):
         self,
         route: Route,
         *,
-        tag_headers: Mapping[str, str] | Iterable[str] = (),
-        key_header: str | None = None,
-        host_header: str = "logical",
-        retries: int = 2,
-        retry_budget: float = 0.2,
-        deadline: float | None = None,
         pool_connections: int = POOLS,
-        **options: Any,
+        pool_maxsize: int = DEFAULT_POOLSIZE,
+        pool_block: bool = False,
+        **options: Unpack[Options],
     ) -> None:
-        self._rules = Rules.of(
-            route,
-            hosts=None,
-            tag_headers=tag_headers,
-            key_header=key_header,
-            host_header=host_header,
-            retries=retries,
-            retry_budget=retry_budget,
-            deadline=deadline,
-        )
-        super().__init__(pool_connections=pool_connections, **options)
+        self._rules = Rules.of(route, None, **options)
+        super().__init__(pool_connections=pool_connections, pool_maxsize=pool_maxsize, pool_block=pool_block)
 
     def __getstate__(self) -> Any:
         raise TypeError("an Adapter cannot be pickled, its route belongs to a live Pool; make one where it is used")
@@ -92,34 +86,26 @@ class Adapter(HTTPAdapter):
     ) -> requests.Response:
         headers = {name.lower(): _text(value) for name, value in request.headers.items()}
         repeatable = request.body is None or isinstance(request.body, bytes | str)
-        idempotent = is_idempotent(request.method or "", headers)
-        tries = Tries(self._rules, self._rules.asked(headers), idempotent, repeatable)
         try:
-            lease = tries.first()
+            tries = Tries(self._rules, self._rules.asked(headers), request.method or "", headers, repeatable=repeatable)
         except NoInstance as refused:
             raise NoInstanceError(refused, request) from None
         while True:
-            copy = self._copy(request, lease.instance)
-            copy.headers.update(self._rules.passed_on(headers))
-            started = time.monotonic()
-            limit = _at_most(timeout, tries.left())
+            tries.start()
             try:
+                copy = self._copy(request, tries.lease.instance)
+                copy.headers.update(self._rules.passed_on(headers))
+                limit = _at_most(timeout, tries.left())
                 # No proxies: an instance's address is where the request is to go.
                 response = super().send(copy, stream=stream, timeout=limit, verify=verify, cert=cert, proxies=None)
             except BaseException as error:
-                again = _after_error(tries, lease, error, started)
-                if again is None:
-                    raise
-                lease = again
-                continue
-            latency = time.monotonic() - started
-            again = tries.again(unsent=False) if response.status_code in UNSERVED else None
-            if again is None:
-                _hold(response, lease, latency)
+                if tries.failed(_fault(error)):
+                    continue
+                raise
+            if not tries.unserved(response.status_code):
+                _hold(response, tries.lease, tries.latency)
                 return _restored(response, request)
-            lease.done(False, latency)
             response.close()
-            lease = again
 
     def _copy(self, request: requests.PreparedRequest, instance: Instance) -> requests.PreparedRequest:
         """The request as it goes to the instance."""
@@ -136,15 +122,12 @@ class Adapter(HTTPAdapter):
         return copy
 
 
-def _after_error(tries: Tries, lease: Lease, error: BaseException, started: float) -> Lease | None:
-    """Ends the lease, and takes another if there is one more try."""
+def _fault(error: BaseException) -> Fault:
     if not isinstance(error, requests.ConnectionError | requests.Timeout):
-        lease.done(None)
-        return None
-    lease.done(False, time.monotonic() - started)
+        return Fault.OTHER
     cause = error.args[0] if error.args else None
     refused = isinstance(cause, MaxRetryError) and isinstance(cause.reason, NewConnectionError)
-    return tries.again(unsent=refused or isinstance(error, requests.ConnectTimeout))
+    return Fault.UNSENT if refused or isinstance(error, requests.ConnectTimeout) else Fault.SENT
 
 
 def _hold(response: requests.Response, lease: Lease, latency: float) -> None:

@@ -1,12 +1,12 @@
 //! Picks with constraints, beside filtering into a list.
 
 use pointsman::{Policy, Request, RouteSpec, Tier, ZoneRule};
+use pointsman_bench::lists::{EXCLUDE, REQUIRE, TAGS, ZONE, instances, weights};
+use pointsman_bench::peers::filter::Filter;
 
 use super::{Engine, Setup};
 use crate::compare::contender::Contender;
-use crate::compare::lists::{EXCLUDE, REQUIRE, TAGS, ZONE, instances, weights};
 use crate::failure::Failure;
-use crate::peers::filter::Filter;
 
 fn spec() -> RouteSpec {
     RouteSpec::new(Policy::WeightedRandom)

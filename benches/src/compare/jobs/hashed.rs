@@ -1,12 +1,13 @@
 //! Picks by key, each with a key of its own.
 
 use pointsman::{ConsistentHash, Policy, Request, RouteSpec, Tier};
+use pointsman_bench::lists::address;
+use pointsman_bench::peers::ring::{Ring, modulo};
+use xxhash_rust::xxh64::xxh64;
 
 use super::{Engine, Setup};
 use crate::compare::contender::Contender;
-use crate::compare::lists::address;
 use crate::failure::Failure;
-use crate::peers::ring::{Ring, modulo};
 
 /// Keys whose owners are compared.
 const KEYS: u64 = 20_000;
@@ -61,6 +62,8 @@ pub(super) fn consistent_hash(n: usize) -> Result<Setup, Failure> {
         .bytes(engine.bytes),
     ];
     let mut setup = Setup { ours, expected: Some(vec![1.0 / n as f64; n]), ..Setup::default() };
+    let draws = RouteSpec::new(Policy::WeightedRandom).tier(Tier::new());
+    let drawn = Engine::new(&vec![1.0; n], draws)?;
     let points = ring(n);
     if n <= LONGEST_MOVED {
         let fewer = Engine::new(&vec![1.0; n - 1], spec())?;
@@ -85,6 +88,13 @@ pub(super) fn consistent_hash(n: usize) -> Result<Setup, Failure> {
             let mut keys = Keys::default();
             move || modulo(n, &keys.next())
         }),
+        // What is not hashing is the look-up, and is compared with a draw.
+        Contender::picks("itself_hashing_alone", move || {
+            let mut keys = Keys::default();
+            move || xxh64(&keys.next(), 0) as usize
+        }),
+        drawn.picker("itself_drawing", Request::new()),
+        drawn.route("itself_drawing", Request::new()),
     ];
     Ok(setup)
 }

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use pointsman::{Pool, PoolOptions, PoolSpec, Request, Route, RouteSpec};
+use pointsman_bench::lists::{ZONE, instances};
 
 use super::contender::Contender;
-use super::lists::{ZONE, instances};
 use crate::alloc::taken;
 use crate::failure::Failure;
 
@@ -30,6 +30,8 @@ pub(crate) enum Job {
     RetryExclude,
     LeastRequest,
     PowerOfTwo,
+    Lease,
+    LeasePaced,
     ConsistentHash,
     UpdateOne,
     ReplaceAll,
@@ -62,6 +64,8 @@ impl Job {
             Self::RetryExclude => filtered::retry_exclude(n),
             Self::LeastRequest => loaded::least_request(n),
             Self::PowerOfTwo => loaded::power_of_two(n),
+            Self::Lease => loaded::lease(n),
+            Self::LeasePaced => loaded::lease_paced(n),
             Self::ConsistentHash => hashed::consistent_hash(n),
             Self::UpdateOne => updates::update_one(n),
             Self::ReplaceAll => updates::replace_all(n),
@@ -149,7 +153,7 @@ mod tests {
                 for contender in setup.ours.iter().chain(&setup.peers) {
                     let mut hand = contender.hand();
                     hand(3);
-                    let unlike = ["itself_at_8", "tower_p2c"].contains(&contender.name);
+                    let unlike = contender.is_of_another_kind() || contender.name == "tower_p2c";
                     let quality = judge(contender, expected.filter(|_| !unlike), 1.0);
                     let error = quality.largest_share_error.unwrap_or(0.0);
                     assert!(error < 0.03, "{job:?} {n} {} {}: {error}", contender.name, contender.api);

@@ -4,18 +4,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use pointsman::{Policy, Request, RouteSpec, Tier};
+use pointsman_bench::lists::{turns, weights};
+use pointsman_bench::peers::drawn::{Alias, Bare, Swapped};
+use pointsman_bench::peers::edf::Edf;
+use pointsman_bench::peers::expanded::Expanded;
+use pointsman_bench::peers::roulette::Roulette;
+use pointsman_bench::peers::smooth::Smooth;
+use pointsman_bench::peers::stride::Stride;
 use rand::RngExt;
 
 use super::{Engine, Setup, bad};
 use crate::compare::contender::Contender;
-use crate::compare::lists::{turns, weights};
 use crate::failure::Failure;
-use crate::peers::drawn::{Alias, Bare, Swapped};
-use crate::peers::edf::Edf;
-use crate::peers::expanded::Expanded;
-use crate::peers::roulette::Roulette;
-use crate::peers::smooth::Smooth;
-use crate::peers::stride::Stride;
 
 const PLAIN: Request<'static> = Request::new();
 
@@ -130,7 +130,7 @@ where
     S: pingora_load_balancing::selection::BackendSelection + Send + Sync + 'static,
     S::Iter: pingora_load_balancing::selection::BackendIter,
 {
-    let pingora = Arc::new(crate::peers::pingora::Pingora::<S>::new(weights)?);
+    let pingora = Arc::new(pointsman_bench::peers::pingora::Pingora::<S>::new(weights)?);
     Some(Contender::picks("pingora_select", move || {
         let pingora = pingora.clone();
         move || pingora.pick()

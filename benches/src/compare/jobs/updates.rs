@@ -3,26 +3,20 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use pointsman::{Instance, Policy, Pool, Route, RouteSpec, Tier};
+use pointsman::{Instance, Pool, Route};
+use pointsman_bench::lists::{self, address, instances, weights};
+use pointsman_bench::peers::drawn::Swapped;
 
 use super::{Setup, bad};
 use crate::compare::contender::Contender;
-use crate::compare::lists::{address, instances, weights};
 use crate::failure::Failure;
-use crate::peers::drawn::Swapped;
 
 /// Steps over the list, so that updates in a row touch different instances.
 const STEP: usize = 31;
 
 fn with_routes(list: Vec<Instance>) -> Result<(Pool, Vec<Route>), Failure> {
     let pool = Pool::new(list).map_err(bad)?;
-    let specs = [
-        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new()),
-        RouteSpec::new(Policy::WeightedRoundRobin).tier(Tier::new()),
-        RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().matching("version")).tier(Tier::new()),
-        RouteSpec::new(Policy::LeastRequest).tier(Tier::new().tag("env", "prod")),
-    ];
-    let routes = specs.into_iter().map(|spec| pool.route(spec).map_err(bad));
+    let routes = lists::four_routes().into_iter().map(|spec| pool.route(spec).map_err(bad));
     Ok((pool.clone(), routes.collect::<Result<_, _>>()?))
 }
 

@@ -4,7 +4,7 @@
 //! weight is to the heaviest. Shares are even to within a slot or so; a change moves more keys than it must: 1.03 times the
 //! least at ten members, 1.6 times at a hundred, 7 times at a thousand.
 
-use crate::rng::mix;
+use crate::rng::{GOLDEN, mix};
 use crate::spec::is_prime;
 
 /// Slots for each member at least.
@@ -53,12 +53,16 @@ impl Maglev {
         Self { owners }
     }
 
-    /// The owner of the key's slot, or of the next slot whose owner takes it.
+    /// The owner of the key's slot, or of the first slot whose owner takes it in an order that is the key's alone. Not of the
+    /// slots behind: those of a member lie at a fixed distance, so that a neighbour would get more than its weight.
     pub(super) fn owner(&self, hash: u64, takes: impl Fn(usize) -> bool) -> Option<usize> {
-        let slots = self.owners.len();
-        let slot = hash.checked_rem(slots as u64)? as usize;
-        let probes = (slot..slot + PROBES.min(slots)).filter_map(|at| self.owners.get(at % slots));
-        probes.map(|rank| *rank as usize).find(|rank| takes(*rank))
+        let slots = self.owners.len() as u64;
+        let probes = (0..PROBES as u64).map(|probe| match probe {
+            0 => hash,
+            _ => mix(hash.wrapping_add(probe.wrapping_mul(GOLDEN))),
+        });
+        let owners = probes.filter_map(|at| self.owners.get(at.checked_rem(slots)? as usize));
+        owners.map(|rank| *rank as usize).find(|rank| takes(*rank))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -117,6 +121,33 @@ mod tests {
             let owned = map.owners.iter().filter(|owner| **owner == rank as u32).count() as f64;
             let ideal = weight / 55.0 * 65_537.0;
             assert!((owned / ideal - 1.0).abs() < 0.015, "{rank}: {owned} for {ideal}");
+        }
+    }
+
+    #[test]
+    fn keys_of_a_member_that_takes_none_go_to_the_others_by_weight() {
+        let ids: Vec<u64> = (1..=3).map(mix).collect();
+        let weights = [8.0, 2.0, 1.0];
+        let map = Maglev::build(65_537, &ids, &weights);
+        for left_out in 0..3 {
+            let left: f64 = 11.0 - weights[left_out];
+            let mut counts = [0_u32; 3];
+            for key in 0..20_000 {
+                let owner = map.owner(mix(key), |_| true).unwrap();
+                let now = map.owner(mix(key), |rank| rank != left_out).unwrap();
+                assert!(owner == left_out || now == owner, "key {key} moved without a reason");
+                counts[now] += 1;
+            }
+            assert_eq!(counts[left_out], 0);
+            for rank in (0..3).filter(|rank| *rank != left_out) {
+                let share = weights[rank] / left;
+                // 6.2 sigma: once in a billion.
+                let slack = 6.2 * (20_000.0 * share * (1.0 - share)).sqrt();
+                assert!(
+                    (f64::from(counts[rank]) - 20_000.0 * share).abs() < slack,
+                    "{counts:?} without {left_out}"
+                );
+            }
         }
     }
 

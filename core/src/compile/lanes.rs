@@ -1,0 +1,147 @@
+//! Lanes: what the most frequent requests of a route come to, worked out when its snapshot is made, so that a pick is few
+//! steps from its table.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+
+use super::CompiledRoute;
+use super::ends::Ends;
+use super::groups::Group;
+use super::tier::CompiledTier;
+use crate::live::Live;
+use crate::pick::Picked;
+use crate::policy::{Plan, Set, power_of_two};
+use crate::position::Position;
+use crate::select::Hand;
+
+/// Tags of a request, and `match` keys of a tier, that are dealt with here.
+const KEYS: usize = 4;
+
+/// A set that is drawn from without more questions.
+#[derive(Clone)]
+pub(crate) struct Lane {
+    pub(crate) tier: u16,
+    pub(crate) set: Arc<Set>,
+    pub(crate) position: Option<Arc<Position>>,
+}
+
+/// The lanes of one route.
+#[derive(Default)]
+pub(crate) struct Lanes {
+    /// What every request without constraints comes to, where that does not depend on a draw.
+    pub(crate) plain: Option<Lane>,
+    tagged: Tagged,
+}
+
+/// What requests come to that give each `match` key of the first tier once, and have no other constraint.
+#[derive(Default)]
+struct Tagged {
+    keys: ArrayVec<Ends, KEYS>,
+    combinations: Box<[Combination]>,
+}
+
+/// A value for each key.
+struct Combination {
+    values: [Ends; KEYS],
+    /// `None` where the combination's group asks for more than a draw.
+    lane: Option<Lane>,
+}
+
+impl Lanes {
+    pub(super) fn of(route: &CompiledRoute) -> Self {
+        let [branch] = &*route.branches else { return Self::default() };
+        if route.spec.counters {
+            return Self::default();
+        }
+        let mut tiers = branch.tiers.iter().enumerate();
+        // Follows the tiers as a request without constraints does.
+        let plain = tiers.find_map(|(number, tier)| {
+            let passed_over = tier.plain.verdict.is_err() && !tier.stops(tier.plain.members);
+            (!passed_over).then_some((number, &tier.plain))
+        });
+        Self {
+            plain: plain.and_then(|(number, group)| Lane::of(number, group)),
+            tagged: branch.tiers.first().and_then(|tier| Tagged::of(tier)).unwrap_or_default(),
+        }
+    }
+
+    /// The lane of requests with nothing but these tags; `None` where the long way has to decide.
+    #[inline(never)]
+    pub(crate) fn tagged(&self, tags: &[(&str, &str)]) -> Option<&Lane> {
+        self.tagged.find(tags)
+    }
+}
+
+impl Lane {
+    fn of(tier: usize, group: &Group) -> Option<Self> {
+        let decided = group.verdict.is_ok() && group.take == u64::MAX && !group.limited;
+        decided.then(|| Self { tier: tier as u16, set: group.set.clone(), position: group.position.clone() })
+    }
+
+    /// Takes one of the set, for policies that need little more than a draw or a turn; `None` for others, with no number
+    /// drawn.
+    #[inline(always)]
+    pub(crate) fn take(&self, live: &Live, hand: &mut impl Hand) -> Option<Picked> {
+        let table = &self.set.table;
+        let index = match (&self.set.plan, &self.position) {
+            (Plan::Roulette, _) => table.index(table.draw(hand.draw()))?,
+            (Plan::Rotation(rotation), Some(position)) => hand.turn(position, table, rotation)?,
+            (Plan::PowerOfTwo(options), _) if options.choices == 2 => {
+                table.index(power_of_two::pick_of_two(options.load, table, live, hand)?)?
+            }
+            _ => return None,
+        };
+        Some(self.picked(index))
+    }
+
+    #[inline(always)]
+    pub(crate) fn picked(&self, index: u32) -> Picked {
+        Picked { index, tier: self.tier, branch: 0, relaxed: false, keyless: false }
+    }
+}
+
+impl Tagged {
+    fn of(tier: &CompiledTier) -> Option<Self> {
+        if tier.matching.is_empty() || tier.matching.len() > KEYS {
+            return None;
+        }
+        let keys: ArrayVec<Ends, KEYS> = tier.matching.iter().map(|key| Ends::of(key)).collect();
+        let combination = |group: &Arc<Group>| {
+            let mut values = [Ends::default(); KEYS];
+            values.iter_mut().zip(&group.values).for_each(|(ends, value)| *ends = Ends::of(value));
+            // Others are found the long way.
+            values
+                .iter()
+                .all(|ends| ends.is_whole())
+                .then(|| Combination { values, lane: Lane::of(0, group) })
+        };
+        let whole = keys.iter().all(|key| key.is_whole());
+        whole.then(|| Self { keys, combinations: tier.few().iter().filter_map(combination).collect() })
+    }
+
+    #[inline(always)]
+    fn find(&self, tags: &[(&str, &str)]) -> Option<&Lane> {
+        if tags.len() > KEYS {
+            return None;
+        }
+        let mut asked = [""; KEYS];
+        let mut seen = 0_u32;
+        for (tag, value) in tags {
+            let Some(at) = self.keys.iter().position(|key| key.are_of(tag)) else { continue };
+            if seen & 1 << at != 0 {
+                return None;
+            }
+            seen |= 1 << at;
+            *asked.get_mut(at)? = value;
+        }
+        let asked = asked.get(..self.keys.len())?;
+        if seen != (1 << asked.len()) - 1 {
+            return None;
+        }
+        let is_asked = |combination: &&Combination| {
+            asked.iter().zip(&combination.values).all(|(asked, value)| value.are_of(asked))
+        };
+        self.combinations.iter().find(is_asked)?.lane.as_ref()
+    }
+}

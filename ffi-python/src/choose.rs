@@ -1,0 +1,120 @@
+//! One instance for a call: what `Route` and `Picker` do alike.
+
+use pointsman::{NoInstance, Request};
+use pyo3::prelude::*;
+
+use crate::context;
+use crate::errors;
+use crate::instance::Instance;
+use crate::lease::Lease;
+use crate::pick::Pick;
+use crate::pool::Pool;
+use crate::raw::InPlace;
+use crate::request::Given;
+
+/// Who chooses.
+pub(crate) trait Chooser {
+    fn pick(&mut self, request: &Request<'_>) -> Result<pointsman::Pick<'_>, NoInstance>;
+    fn lease(&mut self, request: &Request<'_>) -> Result<pointsman::Lease, NoInstance>;
+}
+
+impl Chooser for &pointsman::Route {
+    #[inline(always)]
+    fn pick(&mut self, request: &Request<'_>) -> Result<pointsman::Pick<'_>, NoInstance> {
+        pointsman::Route::pick(self, request)
+    }
+
+    fn lease(&mut self, request: &Request<'_>) -> Result<pointsman::Lease, NoInstance> {
+        pointsman::Route::lease(self, request)
+    }
+}
+
+impl Chooser for pointsman::Picker {
+    #[inline(always)]
+    fn pick(&mut self, request: &Request<'_>) -> Result<pointsman::Pick<'_>, NoInstance> {
+        self.pick(request)
+    }
+
+    fn lease(&mut self, request: &Request<'_>) -> Result<pointsman::Lease, NoInstance> {
+        self.lease(request)
+    }
+}
+
+/// The object of the instance that is picked.
+#[inline(always)]
+pub(crate) fn pick(
+    py: Python<'_>,
+    pool: &Pool,
+    chooser: &mut impl Chooser,
+    given: &Given<'_, '_>,
+) -> PyResult<Py<Instance>> {
+    let picked = if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
+        taken(py, pool, chooser, &Request::new())
+    } else {
+        pick_asked(py, pool, chooser, given)?
+    };
+    picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+}
+
+type Taken = Result<PyResult<Py<Instance>>, NoInstance>;
+
+/// By itself, so that the plain way has little to set up.
+#[inline(never)]
+fn pick_asked(
+    py: Python<'_>,
+    pool: &Pool,
+    chooser: &mut impl Chooser,
+    given: &Given<'_, '_>,
+) -> PyResult<Taken> {
+    ask(py, pool, given, |request| taken(py, pool, chooser, request))
+}
+
+#[inline(always)]
+fn taken(py: Python<'_>, pool: &Pool, chooser: &mut impl Chooser, request: &Request<'_>) -> Taken {
+    chooser.pick(request).map(|pick| pool.object(py, pick.instance().user_data))
+}
+
+/// The same with how it was found.
+pub(crate) fn select(
+    py: Python<'_>,
+    pool: &Pool,
+    chooser: &mut impl Chooser,
+    given: &Given<'_, '_>,
+) -> PyResult<Pick> {
+    let picked = ask(py, pool, given, |request| chooser.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
+    picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+}
+
+/// The same, held until the request ends.
+pub(crate) fn lease(
+    py: Python<'_>,
+    pool: &Pool,
+    chooser: &mut impl Chooser,
+    given: &Given<'_, '_>,
+) -> PyResult<Py<Lease>> {
+    match ask(py, pool, given, |request| chooser.lease(request))? {
+        Ok(lease) => Lease::of(py, pool, lease),
+        Err(refused) => Err(errors::no_instance(py, refused)),
+    }
+}
+
+/// Runs `take` with the request. What this module takes is an answer of the engine and objects of the table, neither of
+/// which runs Python code.
+#[allow(unsafe_code)]
+#[inline(always)]
+fn ask<R>(
+    py: Python<'_>,
+    pool: &Pool,
+    given: &Given<'_, '_>,
+    take: impl FnOnce(&Request<'_>) -> R,
+) -> PyResult<R> {
+    let context = context::current(py, pool.context_tags)?;
+    if context.is_none()
+        && let Some(tags) = given.tags_alone()
+        // SAFETY: `take` runs no Python code and does not detach.
+        && let Some(tags) = unsafe { InPlace::of(tags) }
+    {
+        return Ok(take(&Request::new().tags(tags.pairs())));
+    }
+    given.ask(context.as_ref().map(Bound::get), take)
+}

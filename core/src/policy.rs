@@ -8,8 +8,8 @@
 //! | `random`, `weighted_random` | O(n) | O(1) expected, O(log n) at most | 1 |
 //! | `round_robin`, `weighted_round_robin` | O(n), exact cycle O(W log n) with W ≤ 4,096 | O(1), one atomic addition | 0 |
 //! | `least_load` | O(n) | O(n) | 1 |
-//! | `least_request` | O(n) | O(n) | 1 to 13 |
-//! | `power_of_two`, `peak_ewma` | O(n) | O(choices) | choices, seldom one more |
+//! | `least_request` | O(n) | O(n) | 1, or up to 13 above 64 members |
+//! | `power_of_two`, `peak_ewma` | O(n) | O(choices) | choices, above 16 members seldom one more |
 //! | `consistent_hash` rendezvous | O(slots · n), or O(slots) after a small change | O(1) | 0 |
 //! | `consistent_hash` maglev | O(slots · log slots) | O(1) | 0 |
 //! | `consistent_hash` ketama | O(points · log points) | O(log points) | 0 |

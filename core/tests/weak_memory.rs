@@ -88,6 +88,26 @@ fn picks_see_one_whole_list_that_is_no_older_than_the_last_update() {
 }
 
 #[test]
+fn an_update_waits_for_the_first_pick_of_a_thread_that_begins_meanwhile() {
+    let (pool, released) = pool();
+    let route = route(&pool, Policy::WeightedRandom);
+    for version in 2..=ROUNDS.min(200) + 1 {
+        thread::scope(|scope| {
+            // More threads than ended before, so that one has a new slot.
+            for _ in 0..version.min(4) {
+                scope.spawn(|| {
+                    let pick = route.pick(&PLAIN).expect("an instance");
+                    assert_eq!(pick.instance().user_data, pick.version());
+                });
+            }
+            assert_eq!(pool.replace(list(version)), Ok(version));
+        });
+    }
+    drop((pool, route));
+    assert_eq!(released.0.lock().expect("no panic").len() as u64, ROUNDS.min(200) + 1);
+}
+
+#[test]
 fn leases_are_counted_and_keep_their_instance() {
     let (pool, released) = pool();
     let route = route(&pool, Policy::LeastRequest);

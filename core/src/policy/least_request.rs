@@ -36,7 +36,7 @@ pub(crate) fn build(table: &Table) -> Box<[f64]> {
     (0..table.len()).map(|rank| (1.0 / table.weight(rank)).min(HIGHEST)).collect()
 }
 
-/// The lowest of the eligible. O(n), 1 to 13 random numbers. `inverse` is what [`build`] laid out.
+/// The lowest of the eligible. O(n), one random number, or up to 13 in a set of more than 64. `inverse` is what [`build`] laid out.
 pub(crate) fn pick(
     inverse: &[f64],
     table: &Table,
@@ -142,8 +142,8 @@ impl Costs for Scattered<'_> {
 struct Block {
     ranks: Range<usize>,
     lowest: f64,
-    /// The width of those that tie with the lowest of all.
-    tied: u64,
+    /// The width of those that tie with the lowest of all; that of a whole circle is one more than fits in 64 bits.
+    tied: u128,
 }
 
 /// Blocks of a set, but for those that end where an arena's chunk does.
@@ -151,6 +151,9 @@ const BLOCKS: usize = 64;
 
 /// Ranks of a block at least.
 const BLOCK: usize = 32;
+
+/// Members up to which the exact way is short enough to go at once.
+const SMALL: usize = 64;
 
 /// Draws from all that may fall on one that does not tie, before the exact way.
 const REFUSALS: u32 = 12;
@@ -176,7 +179,8 @@ fn pick_by(costs: &impl Costs, table: &Table, draw: &mut impl Draw) -> Option<us
     }
     let highest = lowest + lowest * TIE;
     // What is refused leaves the proportions of those that tie as they are, so this may be mixed with the exact way.
-    for _ in 0..REFUSALS {
+    let refusals = if table.len() > SMALL { REFUSALS } else { 0 };
+    for _ in 0..refusals {
         let rank = table.draw(draw.draw());
         if costs.of(rank..rank + 1).next().is_some_and(|cost| cost <= highest) {
             return Some(rank);
@@ -186,14 +190,17 @@ fn pick_by(costs: &impl Costs, table: &Table, draw: &mut impl Draw) -> Option<us
     for block in blocks.iter_mut().filter(|block| block.lowest <= highest) {
         let widths = table.widths(block.ranks.clone()).zip(costs.of(block.ranks.clone()));
         let tied_widths = widths.map(|(width, cost)| if cost <= highest { width } else { 0 });
-        block.tied = tied_widths.fold(0, u64::wrapping_add);
-        tied += u128::from(block.tied);
+        block.tied = tied_widths.map(u128::from).sum();
+        tied += block.tied;
     }
-    let mut left = scale(draw.draw(), u64::try_from(tied).unwrap_or(u64::MAX));
-    let block = blocks.iter().find(|block| {
-        let is_here = left < block.tied;
-        left = if is_here { left } else { left - block.tied };
-        is_here
+    let point = draw.draw();
+    let mut left = u64::try_from(tied).map_or(point, |tied| scale(point, tied));
+    let block = blocks.iter().find(|block| match u64::try_from(block.tied) {
+        Ok(tied) if left >= tied => {
+            left -= tied;
+            false
+        }
+        _ => true,
     });
     let Some(block) = block else { return cheapest(costs, &blocks) };
     let mut found = None;

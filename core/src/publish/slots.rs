@@ -112,7 +112,8 @@ impl Slot {
     ///
     /// With `membarrier(2)` the writer makes it so: its barrier falls on this thread either after the store, which its
     /// scan then sees, or before the loads that follow, which then see its swap. Without, the exchange here, the
-    /// reader's load, the writer's swap and the writer's scan are all SeqCst and so in one total order.
+    /// reader's load, the writer's swap and the writer's scan are all SeqCst and so in one total order, and before them the
+    /// slot's way into the list.
     ///
     /// In a model both sides have a sequentially consistent fence, which orders what the barrier orders: loom knows no
     /// `membarrier(2)`, and takes sequentially consistent accesses for acquire and release.
@@ -222,8 +223,9 @@ fn take_slot() -> &'static Slot {
         let head = SLOTS.load(Ordering::Acquire);
         // SAFETY: the list holds leaked slots only, and nobody else sees the new one yet.
         unsafe { (*slot).next = head.as_ref() };
-        // Release pairs with the loads of the head: who sees the slot sees it whole.
-        if SLOTS.compare_exchange(head, slot, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        // SeqCst puts it into the one order of `announce`, so that a scan which misses the slot comes before the thread's load
+        // of the pointer. Acquire and release in it pair with the loads of the head: who sees the slot sees it whole.
+        if SLOTS.compare_exchange(head, slot, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
             // SAFETY: the slot is leaked, and from here on only shared.
             return unsafe { &*slot };
         }
@@ -231,8 +233,8 @@ fn take_slot() -> &'static Slot {
 }
 
 fn all_slots() -> impl Iterator<Item = &'static Slot> {
-    // Acquire pairs with the exchange in `take_slot`.
-    let head = SLOTS.load(Ordering::Acquire);
+    // SeqCst stands in one total order with the exchange in `take_slot`, as the scan's loads with the pins.
+    let head = SLOTS.load(Ordering::SeqCst);
     // SAFETY: the list holds leaked slots only.
     std::iter::successors(unsafe { head.as_ref() }, |slot: &&'static Slot| slot.next)
 }

@@ -35,10 +35,11 @@ pub enum Policy {
     /// Callers that share reports which are seconds old all run to the same instance until the next report: use
     /// `power_of_two` with `"load": "reported"`, which does not.
     LeastLoad,
-    /// The lowest in flight / weight; ties are drawn by weight. O(n), 1 to 13 random numbers.
+    /// The lowest in flight / weight; ties are drawn by weight. O(n), one random number, or up to 13
+    /// in a set of more than 64.
     LeastRequest,
     /// Distinct candidates drawn by weight; the lowest in flight / weight, or reported load, wins, a tie goes to the first
-    /// drawn. O(choices), as many random numbers and seldom one more.
+    /// drawn. O(choices), as many random numbers, in a set of more than 16 seldom one more.
     PowerOfTwo(PowerOfTwo),
     /// Candidates as for `power_of_two`, by decaying peak latency × (in flight × mean weight / weight + 1). An instance
     /// without a sample counts as the mean of the other candidates; a failed request as a slow one. O(choices), as many

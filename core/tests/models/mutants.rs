@@ -70,9 +70,9 @@ const MUTANTS: &[Mutant] = &[
     mutant("publish/slots.rs", "slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)", "relaxed", REUSE),
     mutant("publish/slots.rs", "slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)", "split", FREE),
     mutant("publish/slots.rs", "self.taken.store(false, Ordering::Release);", "relaxed", REUSE),
-    mutant("publish/slots.rs", "SLOTS.compare_exchange(head, slot, Ordering::AcqRel, Ordering::Relaxed)", "relaxed", BEGIN),
-    mutant("publish/slots.rs", "SLOTS.compare_exchange(head, slot, Ordering::AcqRel, Ordering::Relaxed)", "split", BEGIN),
-    Mutant { nth: 1, ..mutant("publish/slots.rs", "let head = SLOTS.load(Ordering::Acquire);", "relaxed", BEGIN) },
+    mutant("publish/slots.rs", "SLOTS.compare_exchange(head, slot, Ordering::SeqCst, Ordering::Relaxed)", "relaxed", BEGIN),
+    mutant("publish/slots.rs", "SLOTS.compare_exchange(head, slot, Ordering::SeqCst, Ordering::Relaxed)", "split", BEGIN),
+    mutant("publish/slots.rs", "let head = SLOTS.load(Ordering::SeqCst);", "relaxed", BEGIN),
 
     // Counts and the retired list: freed once, after the last reader, by a writer.
     mutant("publish/hold.rs", "let mut next = self.head.swap(ptr::null_mut(), Ordering::Acquire);", "relaxed", HELD),

@@ -47,6 +47,8 @@ impl Control {
 
     /// Waits, calling `now_and_then` meanwhile, and then stops the threads. Each of them must have gone on all the time.
     pub(crate) fn run_for(&self, time: Duration, mut now_and_then: impl FnMut()) {
+        // Also where this panics: the threads would go on, and be waited for.
+        let _stop = Stop(&self.stop);
         let begin = Instant::now();
         let steps: Vec<(String, &AtomicU64)> = self.steps.lock().expect("no panic").clone();
         let mut seen: Vec<(u64, Instant)> = vec![(0, begin); steps.len()];
@@ -59,18 +61,24 @@ impl Control {
                 if now != seen.0 {
                     *seen = (now, Instant::now());
                 }
-                if seen.1.elapsed() > LONGEST_STALL {
-                    self.stop.store(true, Ordering::Relaxed);
-                    panic!("{name} has made no step for {LONGEST_STALL:?}");
-                }
+                let stands_still = seen.1.elapsed() > LONGEST_STALL;
+                assert!(!stands_still, "{name} has made no step for {LONGEST_STALL:?}");
             }
         }
-        self.stop.store(true, Ordering::Relaxed);
     }
 
     /// How many steps each has made.
     pub(crate) fn told(&self) -> Vec<String> {
         let steps = self.steps.lock().expect("no panic");
         steps.iter().map(|(name, steps)| format!("{name}: {} steps", steps.load(Ordering::Relaxed))).collect()
+    }
+}
+
+/// Gives the sign to stop when it goes.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

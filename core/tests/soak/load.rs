@@ -20,7 +20,7 @@ use crate::harness::Dice;
 use crate::memory;
 use crate::truth::{IDS, Seen, State, Truth};
 
-const READERS: u64 = 3;
+const READERS: u64 = 2;
 const WRITERS: u64 = 2;
 
 /// What the release hook and the writers count.
@@ -108,6 +108,7 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
                 names,
                 user_data: &user_data,
                 counts,
+                points: [50; 8],
             };
             control.spawn(scope, format!("updates {thread}"), move || writer.step());
         }
@@ -118,6 +119,7 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
             let mut picker = route.picker();
             (0..10).for_each(|_| assert!(route.pick(&PLAIN).is_ok() && picker.pick(&PLAIN).is_ok()));
             counts.routes.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(1));
         });
         let mut dice = Dice::new(seed ^ 1 << 25);
         control.spawn(scope, "clock".into(), move || {
@@ -127,6 +129,7 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
             let load = dice.unit() * 10.0;
             // It may have left meanwhile.
             let _ = pool.report_load_at(&names[dice.below(IDS)], load, now / 2);
+            std::thread::sleep(Duration::from_millis(1));
         });
         #[cfg(unix)]
         let mut forked = Instant::now();
@@ -298,6 +301,8 @@ struct Writer<'a> {
     names: &'a [String],
     user_data: &'a AtomicU64,
     counts: &'a Counts,
+    /// Points of a build, by the kind of change, as far as is known.
+    points: [u64; 8],
 }
 
 impl Writer<'_> {
@@ -306,7 +311,14 @@ impl Writer<'_> {
         let (id, bit) = (&*self.names[number], 1_u64 << number);
         let (what, on) = (self.dice.below(8), self.dice.once_in(2));
         let weight = (self.dice.below(5) as f64) * 1.5;
-        let fails_at = self.dice.once_in(8).then(|| self.dice.below(150) as u64);
+        // Anywhere, or at the last point, or behind it.
+        let known = self.points[what];
+        let fails_at = match self.dice.below(16) {
+            0 => self.dice.below(known as usize + 1) as u64,
+            1 => known.saturating_sub(1),
+            2 => known,
+            _ => u64::MAX,
+        };
         let (pool, counts) = (self.pool, self.counts);
         self.truth.change(|state, version| {
             let mut next = state;
@@ -317,9 +329,7 @@ impl Writer<'_> {
                 fresh.push(user_data);
                 instance(number, user_data)
             };
-            if let Some(points) = fails_at {
-                arm(points);
-            }
+            arm(fails_at);
             type Change<'a> = Box<dyn FnOnce(&mut Edit) -> Result<(), UpdateError> + 'a>;
             let change: Option<Change<'_>> = match what {
                 0 if is_there => {
@@ -366,7 +376,9 @@ impl Writer<'_> {
                     pool.replace(list)
                 }
             }));
-            disarm();
+            if let Some(left) = disarm() {
+                self.points[what] = fails_at - left;
+            }
             match outcome {
                 Ok(version) => {
                     fresh.into_iter().for_each(|user_data| add(&counts.published, user_data));

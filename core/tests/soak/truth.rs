@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Instances that there can be. The first two are always there and up.
-pub(crate) const IDS: usize = 48;
+/// Instances that there can be; few enough for a rendezvous table. The first two are always there and up.
+pub(crate) const IDS: usize = 24;
 
 /// One list, a bit for each instance.
 #[derive(Clone, Copy, Debug, Default)]

@@ -23,7 +23,6 @@ from typing import Any
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 KEY_SEED = 1  # of XXH64 for keys and ids; splits have 0
-REFUSALS = 12  # draws of least_request from all, before the one among those that tie
 MARK = '"gives": "?"'
 
 Instance = dict[str, Any]
@@ -184,7 +183,7 @@ def maglev(slots: int, members: list[Instance], key: str, takes: Callable[[int],
                 owners[next_slot[at]] = at
                 taken[at] += 1
     hashed = xxh64(key.encode(), KEY_SEED)
-    probes = [hashed] + [mix((hashed + probe * GOLDEN) & MASK) for probe in range(1, 128)]
+    probes = [hashed, *(mix((hashed + probe * GOLDEN) & MASK) for probe in range(1, 128))]
     found = (owners[probe % slots] for probe in probes)
     return next(at for at in found if at is not None and takes(at))
 
@@ -298,12 +297,7 @@ class Picker:
             return left[turn_of(turn, parts)]
         if self.policy == "least_request":
             costs = [pool.in_flight[name(one)] / part for one, part in zip(left, parts)]
-            ties, tied_parts = self.lowest(left, parts, costs)
-            for _ in range(REFUSALS):
-                drawn = members[fall(self.generator.draw(), [weight(one) for one in members])]
-                if drawn in ties:
-                    return drawn
-            left, parts = ties, tied_parts
+            left, parts = self.lowest(left, parts, costs)
         elif self.policy == "least_load":
             known = [pool.loads[name(one)] for one in left if name(one) in pool.loads]
             mean = sum(known) / len(known) if known else Fraction(0)

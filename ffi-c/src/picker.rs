@@ -48,7 +48,7 @@ exports! {
         picker: Exclusive<pointsman_picker>,
         request: OptInput<pointsman_request>,
     ) => (pick: pointsman_pick) {
-        request::with(request, #[inline(always)] |request| Ok(picker.0.pick(request, pick)?))
+        request::answer(request, pick, #[inline(always)] |request, pick| picker.0.pick(request, pick))
     }
 
     /// Fills `picks` with different instances, as `pointsman_route_pick_distinct` does.

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 use pointsman::Request;
 
-use crate::abi::{Bytes, Flag, Items, OptInput, pointsman_str, versioned};
+use crate::abi::{Answer, Bytes, Flag, Items, OptInput, Slot, pointsman_str, versioned};
 use crate::codes::POINTSMAN_MAX_ITEMS;
 use crate::error::Fault;
 use crate::instance::{pair, pointsman_tag};
@@ -82,17 +82,27 @@ impl<T> Few<T> {
     }
 }
 
-/// Hands the request over as Rust's.
+/// Hands the request over as Rust's, with the place of the answer. The shortest way where there is no request.
 #[inline(always)]
-pub(crate) fn with<R>(
+pub(crate) fn answer<T: Copy>(
     request: OptInput<pointsman_request>,
-    f: impl FnOnce(&Request<'_>) -> Result<R, Fault>,
-) -> Result<R, Fault> {
-    if request.is_null() { f(&const { Request::new() }) } else { with_given(request, f) }
+    place: Slot<T>,
+    f: impl FnOnce(&Request<'_>, Slot<T>) -> Answer,
+) -> Answer {
+    if request.is_null() { f(&const { Request::new() }, place) } else { answer_given(request, place, f) }
 }
 
 #[inline(never)]
-fn with_given<R>(
+fn answer_given<T: Copy>(
+    request: OptInput<pointsman_request>,
+    place: Slot<T>,
+    f: impl FnOnce(&Request<'_>, Slot<T>) -> Answer,
+) -> Answer {
+    with(request, |request| Ok(f(request, place))).unwrap_or_else(|fault| place.refuse(fault))
+}
+
+/// Hands the request over as Rust's.
+pub(crate) fn with<R>(
     request: OptInput<pointsman_request>,
     f: impl FnOnce(&Request<'_>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {

@@ -90,12 +90,9 @@ exports! {
         route: Handle<pointsman_route>,
         request: OptInput<pointsman_request>,
     ) => (pick: pointsman_pick) {
-        request::with(request, #[inline(always)] |request| {
-            let found = route.0.pick(request)?;
-            let filled = pick.fill(pointsman_pick::of(&found));
-            // Let go of before there is a result, which would wait for it in memory.
-            drop(found);
-            Ok(filled)
+        request::answer(request, pick, #[inline(always)] |request, pick| match route.0.pick(request) {
+            Ok(found) => pick.fill(pointsman_pick::of(&found)),
+            Err(refused) => pick.refuse(refused.into()),
         })
     }
 

@@ -59,7 +59,7 @@ void free(void *memory)
 
 static pointsman_error error = POINTSMAN_ERROR_INIT;
 static pointsman_pool *pool;
-static char names[INSTANCES][16];
+static char names[INSTANCES][32];
 static pointsman_tag tags[ITEMS];
 static pointsman_str ids[INSTANCES];
 

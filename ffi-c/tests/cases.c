@@ -322,7 +322,7 @@ static const struct {
 /* The owner of a key is the same in every process and language: what Rust said of these keys, here. */
 static void keys_have_the_owners_that_rust_says(void)
 {
-    char names[10][16];
+    char names[10][32];
     pointsman_instance list[10];
     pointsman_pool *pool = NULL;
 
@@ -339,7 +339,7 @@ static void keys_have_the_owners_that_rust_says(void)
         snprintf(spec, sizeof spec, "{\"policy\": {\"consistent_hash\": {\"algorithm\": \"%s\"}}, \"tiers\": [{}]}", owned[at].algorithm);
         pointsman_route *route = route_of(pool, spec);
         for (int key = 0; key < KEYS; key++) {
-            char text[16];
+            char text[32];
             pointsman_request request = POINTSMAN_REQUEST_INIT;
             pointsman_pick pick;
             request.key = text;

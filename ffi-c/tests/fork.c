@@ -179,7 +179,7 @@ int main(int count, char **arguments)
 {
     int updates = count > 1 ? atoi(arguments[1]) : 10000;
     pointsman_instance list[INSTANCES];
-    char names[INSTANCES][16];
+    char names[INSTANCES][32];
 
     alarm(900);
     for (int i = 0; i < INSTANCES; i++) {

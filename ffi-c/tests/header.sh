@@ -21,10 +21,11 @@ for file in once twice; do
     done
 done
 for std in c++17 c++20; do
-    for file in "$dir/wrapper.cpp" "$include"/pointsman/*.hpp; do
-        "$CXX" $flags -fsyntax-only -std=$std -x c++ -include "$file" /dev/null
-        "$CXX" $flags -fsyntax-only -std=$std -fno-exceptions -fno-rtti -x c++ -include "$file" /dev/null
-    done
+    "$CXX" $flags -fsyntax-only -std=$std "$dir/wrapper.cpp"
+    "$CXX" $flags -fsyntax-only -std=$std -fno-exceptions -fno-rtti "$dir/wrapper.cpp"
+done
+for part in "$include"/pointsman/*.hpp; do
+    "$CXX" $flags -fsyntax-only -std=c++17 -x c++ -include "$part" /dev/null
 done
 
 # Every macro that initialises, and a call, in the oldest C++ that includes the header.

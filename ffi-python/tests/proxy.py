@@ -31,6 +31,7 @@ async def main() -> None:
     # With its protocol named, since asyncio turns Nagle's algorithm off for no other.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen(128)
     print(listener.getsockname()[1], flush=True)
     config = uvicorn.Config(proxy, log_level="warning", lifespan="on", server_header=False)
     await uvicorn.Server(config).serve(sockets=[listener])

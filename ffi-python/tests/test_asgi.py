@@ -227,5 +227,7 @@ def test_any_cookie_may_be_a_tag(cookie: bytes, version: str | None) -> None:
 @pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 def test_under_wrk(start: Start, proxy: Callable[..., Proxy]) -> None:
     one = proxy(start("a", "b"))
-    done = subprocess.run(["wrk", "-t2", "-c32", "-d3s", one.url], capture_output=True, text=True, check=True)
-    assert "Non-2xx" not in done.stdout and "Socket errors" not in done.stdout
+    # Its own limit of two seconds is within what a busy machine takes.
+    command = ["wrk", "-t2", "-c32", "-d3s", "--timeout", "60s", one.url]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Non-2xx" not in done.stdout and "Socket errors" not in done.stdout, done.stdout

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import pickle
+import random
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -12,44 +13,94 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import check_shares
-from pointsman import Instance, NoInstance, Pool, RouteError
+from pointsman import Instance, NoInstance, Pool, Route, RouteError
 
-POLICIES = ["random", "weighted_random", "round_robin", "weighted_round_robin"]
-# Shares that do not depend on load, at no load.
-IDLE = [*POLICIES, "least_load", "least_request", "power_of_two", "peak_ewma"]
+HASHES = [{"consistent_hash": {"algorithm": name}} for name in ("rendezvous", "maglev", "ketama")]
+# At no load, so that shares do not depend on it.
+IDLE: list[Any] = [
+    "random",
+    "weighted_random",
+    "round_robin",
+    "weighted_round_robin",
+    "least_load",
+    "least_request",
+    "power_of_two",
+    "peak_ewma",
+    *HASHES,
+]
+TAGS: list[dict[str, Any]] = [
+    {},
+    {"version": "gray"},
+    {"version": "stable"},
+    {"version": ["gray", "next"]},
+    {"version": "none"},
+]
 
 
-@pytest.mark.parametrize("policy", IDLE)
-def test_picks_follow_shares(policy: str, fleet: Callable[[], Pool]) -> None:
+def picks(route: Route, count: int, seed: int = 1, **arguments: Any) -> list[Instance]:
+    """Each of a key of its own, which policies without a hash pass over."""
+    draws = random.Random(seed)
+    return [route.pick(key=draws.randbytes(8), **arguments) for _ in range(count)]
+
+
+@pytest.mark.parametrize("policy", IDLE, ids=str)
+def test_picks_follow_shares(policy: Any, fleet: Callable[[], Pool]) -> None:
     route = fleet().route(policy, tiers=[{"match": ["version"]}, {}])
-    for tags in ({}, {"version": "gray"}, {"version": "stable"}, {"version": ["gray", "next"]}, {"version": "none"}):
+    for tags in TAGS:
         shares = route.shares(tags=tags)
         assert sum(shares.values()) == pytest.approx(1.0)
-        check_shares((route.pick(tags=tags) for _ in range(5_000)), shares)
-        check_shares(route.pick_many(5_000, tags=tags), shares)
+        check_shares(picks(route, 5_000, tags=tags), shares)
+        # Without a key, hashes draw by weight.
+        if policy not in HASHES:
+            check_shares(route.pick_many(5_000, tags=tags), shares)
+        picker = route.picker(seed=2)
+        check_shares((picker.pick(tags=tags, key=str(at)) for at in range(5_000)), shares)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None, derandomize=True)
 @given(
     st.lists(st.tuples(st.integers(0, 50), st.sampled_from("xyz"), st.booleans()), min_size=1, max_size=12),
-    st.sampled_from(POLICIES),
+    st.sampled_from(IDLE),
     st.one_of(st.none(), st.sampled_from("xyz")),
+    st.sets(st.integers(0, 11), max_size=3),
 )
-def test_any_fleet_is_picked_by_its_shares(fleet: list[tuple[int, str, bool]], policy: str, version: str | None) -> None:
+def test_any_fleet_is_picked_by_its_shares(
+    fleet: list[tuple[int, str, bool]], policy: Any, version: str | None, excluded: set[int]
+) -> None:
     pool = Pool(
-        Instance(str(at), weight=weight, tags={"version": tag}, healthy=healthy)
-        for at, (weight, tag, healthy) in enumerate(fleet)
+        [
+            Instance(str(at), weight=weight, tags={"version": tag}, healthy=healthy)
+            for at, (weight, tag, healthy) in enumerate(fleet)
+        ],
+        seed=3,
     )
     route = pool.route(policy, tiers=[{"match": ["version"]}, {}])
-    tags = {} if version is None else {"version": version}
-    shares = route.shares(tags=tags)
+    asked: dict[str, Any] = {"exclude": [str(at) for at in excluded]}
+    if version is not None:
+        asked["tags"] = {"version": version}
+    shares = route.shares(**asked)
     if shares:
-        check_shares(route.pick_many(2_000, tags=tags), shares)
-        assert route.select(tags=tags).instance.id in shares
+        assert sum(shares.values()) == pytest.approx(1.0)
+        check_shares(picks(route, 2_000, **asked), shares)
+        assert route.select(**asked).instance.id in shares
     else:
         with pytest.raises(NoInstance) as caught:
-            route.pick(tags=tags)
-        assert caught.value.reason == route.explain(tags=tags)["reason"]
+            route.pick(**asked)
+        assert caught.value.reason == route.explain(**asked)["reason"]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.floats(0.01, 100), st.sampled_from("xyz")), min_size=2, max_size=8), st.integers(1, 99))
+def test_a_split_is_picked_by_its_shares(fleet: list[tuple[float, str]], percent: int) -> None:
+    pool = Pool((Instance(str(at), weight=w, tags={"version": tag}) for at, (w, tag) in enumerate(fleet)), seed=4)
+    branches = [
+        {"name": "gray", "percent": percent, "tiers": [{"tags": {"version": "x"}}], "spill": True},
+        {"name": "rest", "percent": 100 - percent, "tiers": [{}]},
+    ]
+    route = pool.route({"policy": "weighted_random", "split": branches})
+    check_shares(route.pick_many(3_000), route.shares())
+    by_key = pool.route({"policy": "weighted_random", "split": branches, "by": "key"})
+    check_shares(picks(by_key, 3_000), by_key.shares())
 
 
 def test_the_arguments_of_a_pick(fleet: Callable[[], Pool]) -> None:
@@ -95,6 +146,42 @@ def test_wrong_types_are_type_errors(arguments: dict[str, Any], fleet: Callable[
     with pytest.raises(TypeError):
         route.pick_distinct(2, **arguments)
     assert picker.pick().id in "abc"
+
+
+def test_a_value_that_changes_its_own_mapping_is_harmless(fleet: Callable[[], Pool]) -> None:
+    tags: dict[str, Any] = {}
+
+    class Values:
+        def __iter__(self) -> Any:
+            tags.clear()
+            tags.update((str(at), "x") for at in range(100))
+            return iter(["gray"])
+
+    route = fleet().route("random", tiers=[{"match": ["version"]}])
+    for call in (route.pick, route.picker().pick):
+        tags.clear()
+        tags.update(version=Values(), other="x")
+        assert call(tags=tags).id == "b"
+
+
+def test_tags_are_read_alike_however_they_come(fleet: Callable[[], Pool]) -> None:
+    class Text(str):
+        pass
+
+    route = fleet().route("random", tiers=[{"match": ["version"]}])
+    many = {"version": "gray", **{str(at): "x" for at in range(20)}}
+    ways: list[Any] = [
+        many,
+        {Text("version"): Text("gray")},
+        {"version": ["gray"]},
+        {"v\u00e4rsion": "x", "version": "gray"},
+    ]
+    for tags in ways:
+        assert route.pick(tags=tags).id == route.select(tags=tags).instance.id == "b"
+    for wrong in ({"version": "\ud800"}, {"\ud800": "gray"}):
+        with pytest.raises(UnicodeEncodeError):
+            route.pick(tags=wrong)
+    assert route.pick(tags={"version": "gray"}).id == "b"
 
 
 def test_any_mapping_will_do(fleet: Callable[[], Pool]) -> None:

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::codes::{POINTSMAN_OK, POINTSMAN_PANIC, pointsman_result};
+use super::outputs::Answer;
+use crate::codes::{POINTSMAN_PANIC, pointsman_result};
 use crate::error::{Fault, pointsman_error};
 
 /// Runs the body of a call. What the engine guarantees of a panic (nothing shows, the handle works) makes the assertion true.
@@ -12,14 +13,19 @@ pub(crate) fn guard(
     error: *mut pointsman_error,
     body: impl FnOnce() -> Result<(), Fault>,
 ) -> pointsman_result {
-    // Errors are told inside, so that what comes out is a number in a register; a fault would come out in memory.
+    guard_answer(error, || match body() {
+        Ok(()) => Answer::DONE,
+        Err(fault) => Answer::refused(error, fault),
+    })
+}
+
+/// As [`guard`], for bodies that tell of their faults themselves.
+#[inline(always)]
+pub(crate) fn guard_answer(error: *mut pointsman_error, body: impl FnOnce() -> Answer) -> pointsman_result {
     catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "test-panic")]
         super::test_panic::trip();
-        match body() {
-            Ok(()) => POINTSMAN_OK,
-            Err(fault) => tell(error, fault),
-        }
+        body().code()
     }))
     .unwrap_or_else(|payload| tell(error, panicked(payload)))
 }
@@ -45,7 +51,7 @@ pub(crate) fn guard_value<T: Default>(body: impl FnOnce() -> T) -> T {
 
 #[cold]
 #[inline(never)]
-fn tell(error: *mut pointsman_error, fault: Fault) -> pointsman_result {
+pub(super) fn tell(error: *mut pointsman_error, fault: Fault) -> pointsman_result {
     let code = fault.code();
     if !error.is_null() {
         // A panic while the text is written leaves the code, which is what counts.

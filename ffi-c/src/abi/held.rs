@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use pointsman::{Instance, NoInstance, Picked, Picker, Picks, Request};
 
-use super::outputs::{Filled, Slot};
+use super::outputs::{Answer, Slot};
 use crate::route::pointsman_pick;
 
 /// A picker with its last answer.
@@ -36,18 +36,18 @@ impl HeldPicker {
     }
 
     #[inline(always)]
-    pub(crate) fn pick(
-        &mut self,
-        request: &Request<'_>,
-        place: Slot<pointsman_pick>,
-    ) -> Result<Filled, NoInstance> {
+    pub(crate) fn pick(&mut self, request: &Request<'_>, place: Slot<pointsman_pick>) -> Answer {
         // First, so that a panic leaves no pointer into a list that was let go.
         self.first = None;
         self.others.clear();
-        let pick = self.picker.pick(request)?;
-        let instance = pick.instance();
-        self.first = Some(NonNull::from(instance));
-        Ok(place.fill(pointsman_pick::new(instance.user_data, pick.version(), pick.picked())))
+        match self.picker.pick(request) {
+            Ok(pick) => {
+                let instance = pick.instance();
+                self.first = Some(NonNull::from(instance));
+                place.fill(pointsman_pick::new(instance.user_data, pick.version(), pick.picked()))
+            }
+            Err(refused) => place.refuse(refused.into()),
+        }
     }
 
     /// Hands the picks to `put`, and returns how many there are.

@@ -20,10 +20,10 @@ pub(crate) use arguments::{
     Argument, Document, Exclusive, Flag, Handle, Input, Items, OptHandle, OptInput, OptText, Owned, Shared,
     Text,
 };
-pub(crate) use boundary::{guard, guard_value, run};
+pub(crate) use boundary::{guard, guard_answer, guard_value, run};
 pub(crate) use held::HeldPicker;
 pub(crate) use hook::{Context, ReleaseFn};
-pub(crate) use outputs::{CText, Filled, New, OptOut, Out, OutItems, Output, Slot};
+pub(crate) use outputs::{Answer, CText, New, OptOut, Out, OutItems, Output, Slot};
 pub(crate) use text::{Bytes, pointsman_str};
 pub(crate) use versioned::{Versioned, check as any_bits, each, versioned};
 
@@ -32,7 +32,7 @@ pub(crate) use versioned::{Versioned, check as any_bits, each, versioned};
 /// | form | what C sees |
 /// |---|---|
 /// | `fn name(a: A, …) -> (out: O) { … }` | `pointsman_result name(A a, …, O out, pointsman_error *error)` |
-/// | `fn name(a: A, …) => (out: T) { … }` | the same with `T *out`, for which the body fills a `Slot` itself: the shortest way |
+/// | `fn name(a: A, …) => (out: T) { … }` | the same with `T *out`, for which the body answers with a `Slot` itself: the shortest way |
 /// | `free fn name(a: T);` | `void name(T *a)`, which takes NULL too |
 /// | `plain fn name(a: A, …) -> V { … }` | `V name(A a, …)`, zero or NULL where it cannot be told |
 ///
@@ -102,14 +102,21 @@ macro_rules! exports {
             $out: *mut $value,
             error: *mut $crate::error::pointsman_error,
         ) -> $crate::codes::pointsman_result {
-            $crate::abi::guard(error, || {
+            $crate::abi::guard_answer(error, || {
                 $(
                     // SAFETY: the caller's promise for arguments.
-                    let $arg = unsafe { <$type as $crate::abi::Argument>::take($arg, stringify!($arg)) }?;
+                    let taken = unsafe { <$type as $crate::abi::Argument>::take($arg, stringify!($arg)) };
+                    let $arg = match taken {
+                        Ok(taken) => taken,
+                        Err(fault) => return $crate::abi::Answer::refused(error, fault),
+                    };
                 )*
                 // SAFETY: the caller's promise for the places of results.
-                let $out = unsafe { $crate::abi::Slot::new($out, stringify!($out)) }?;
-                $crate::abi::run(|| $body).map(|$crate::abi::Filled| ())
+                let $out = match unsafe { $crate::abi::Slot::new($out, stringify!($out), error) } {
+                    Ok(slot) => slot,
+                    Err(fault) => return $crate::abi::Answer::refused(error, fault),
+                };
+                $body
             })
         }
         exports! { $($rest)* }

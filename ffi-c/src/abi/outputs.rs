@@ -2,7 +2,9 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::error::Fault;
+use super::boundary::tell;
+use crate::codes::{POINTSMAN_OK, pointsman_result};
+use crate::error::{Fault, pointsman_error};
 
 /// A kind of place for a result.
 pub(crate) trait Output {
@@ -28,10 +30,15 @@ pub(crate) struct Out<T>(T);
 pub(crate) struct OptOut<T>(T);
 /// The first of several places: `T *`.
 pub(crate) struct OutItems<T>(*mut T);
-/// The place of a value, which the body fills last.
-pub(crate) struct Slot<T>(*mut T);
-/// What a slot gives for its value.
-pub(crate) struct Filled;
+/// The place of a value, which the body fills last, or refuses to.
+#[derive(Clone, Copy)]
+pub(crate) struct Slot<T> {
+    place: *mut T,
+    error: *mut pointsman_error,
+}
+/// What a slot gives for its value or for a fault: the number that the call returns. Numbers meet in a register where ways
+/// join; a fault would be looked at again there, by the quick way too.
+pub(crate) struct Answer(pointsman_result);
 /// A text that ends in a zero byte, or NULL: `const char *`.
 #[repr(transparent)]
 pub struct CText(*const c_char);
@@ -106,16 +113,41 @@ impl<T> Slot<T> {
     ///
     /// The caller's promise for the places of results, for as long as the slot lasts.
     #[inline(always)]
-    pub(crate) unsafe fn new(place: *mut T, name: &'static str) -> Result<Self, Fault> {
-        if place.is_null() { Err(Fault::null(name)) } else { Ok(Self(place)) }
+    pub(crate) unsafe fn new(
+        place: *mut T,
+        name: &'static str,
+        error: *mut pointsman_error,
+    ) -> Result<Self, Fault> {
+        if place.is_null() { Err(Fault::null(name)) } else { Ok(Self { place, error }) }
     }
 
     /// Stores the value.
     #[inline(always)]
-    pub(crate) fn fill(self, value: T) -> Filled {
+    pub(crate) fn fill(self, value: T) -> Answer {
         // SAFETY: not NULL, and the promise with which the slot was made.
-        unsafe { self.0.write(value) };
-        Filled
+        unsafe { self.place.write(value) };
+        Answer::DONE
+    }
+
+    /// Tells the caller why there is no value.
+    #[inline(always)]
+    pub(crate) fn refuse(self, fault: Fault) -> Answer {
+        Answer::refused(self.error, fault)
+    }
+}
+
+impl Answer {
+    /// Nothing more to store.
+    pub(super) const DONE: Self = Self(POINTSMAN_OK);
+
+    #[inline(always)]
+    pub(crate) fn refused(error: *mut pointsman_error, fault: Fault) -> Self {
+        Self(tell(error, fault))
+    }
+
+    #[inline(always)]
+    pub(super) fn code(self) -> pointsman_result {
+        self.0
     }
 }
 

@@ -17,9 +17,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use common::{address, instances, route, weights};
+use common::route;
 use hdrhistogram::Histogram;
 use pointsman::{Instance, Outcome, Policy, Pool, PoolOptions, PowerOfTwo, Request, Route};
+use pointsman_bench::lists::{address, instances, weights};
 
 const N: usize = 1_000;
 /// Time between two publishes.

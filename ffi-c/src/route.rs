@@ -42,8 +42,8 @@ impl pointsman_pick {
             user_data,
             version,
             index: picked.index() as u32,
-            flags: u32::from(picked.relaxed()) * POINTSMAN_PICK_RELAXED
-                | u32::from(picked.keyless()) * POINTSMAN_PICK_KEYLESS,
+            flags: (u32::from(picked.relaxed()) * POINTSMAN_PICK_RELAXED)
+                | (u32::from(picked.keyless()) * POINTSMAN_PICK_KEYLESS),
             tier: picked.tier() as u16,
             branch: picked.branch() as u16,
             reserved: 0,

@@ -47,7 +47,8 @@ for way in package subdirectory; do
             echo "target_link_libraries(use_$target PRIVATE pointsman::$target)"
         done
     } > "$work/$way/CMakeLists.txt"
-    cmake -S "$work/$way" -B "$work/$way/build" "-DCMAKE_PREFIX_PATH=$work/prefix" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+    # Cargo's folder of the release: the same library once more.
+    cmake -S "$work/$way" -B "$work/$way/build" "-DCMAKE_PREFIX_PATH=$work/prefix" "-DPOINTSMAN_TARGET_DIR=$build/cargo" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     cmake --build "$work/$way/build" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
     for target in pointsman pointsman_static; do
         [ "$("$work/$way/build/use_$target" | wc -l)" = 10 ]
@@ -82,17 +83,25 @@ rustc -O --edition 2024 --crate-name second --crate-type cdylib -o libsecond.so 
 "$CC" main.c $(pkg-config --cflags --libs pointsman) -L. -lsecond -o both_shared
 LD_LIBRARY_PATH=$lib:. ./both_shared
 natives=$(PKG_CONFIG_PATH=$work/static/${pkg#"$work"/prefix/} pkg-config --static --libs-only-l pointsman | sed 's/-lpointsman//')
-# Whether either is for debugging, for release, or optimised as a whole.
-for how in '-C opt-level=0 -C debuginfo=2' '-C opt-level=3' '-C opt-level=3 -C lto=fat'; do
-    rustc $how --edition 2024 --crate-name second --crate-type staticlib -o libsecond.a lib.rs
-    for ours in "$lib/libpointsman.a" "$debug"; do
-        "$CC" main.c -I"$work/prefix/include" "$ours" libsecond.a $natives -o both_static
-        ./both_static
-    done
+both() {
+    "$CC" main.c -I"$work/prefix/include" "$@" $natives -o both_static
+    ./both_static
+}
+second() {
+    rustc "$@" --edition 2024 --crate-name second --crate-type staticlib -o libsecond.a lib.rs
+}
+# As they are, where both are for release or both for debugging.
+second -O
+both "$lib/libpointsman.a" libsecond.a
+second -C opt-level=0 -C debuginfo=2
+both "$debug" libsecond.a
+# Else, and of different compilers, with the second library's symbols made local but for its own. An optimiser that looks at a
+# whole library splits the standard one in its own way, and the linker would find parts of it twice.
+for how in '-C opt-level=0' '-O' '-O -C lto=fat'; do
+    second $how
+    ld -r --force-group-allocation --whole-archive libsecond.a -o second.o
+    objcopy --wildcard --keep-global-symbol='second_*' second.o
+    both second.o "$lib/libpointsman.a"
+    both second.o "$debug"
 done
-# The same where they come from different compilers: the second library's symbols made local, but for its own.
-ld -r --force-group-allocation --whole-archive libsecond.a -o second.o
-objcopy --wildcard --keep-global-symbol='second_*' second.o
-"$CC" main.c -I"$work/prefix/include" second.o "$lib/libpointsman.a" $natives -o localised
-./localised
 echo "installs and links"

@@ -123,7 +123,7 @@ mod tests {
             for first in 0..32_u64 {
                 for second in 0..32_u64 {
                     let draws = [first << 59, second << 59];
-                    let quick = pick_of_two(&options, &table, &live, &mut Listed(draws.iter()));
+                    let quick = pick_of_two(options.load, &table, &live, &mut Listed(draws.iter()));
                     let drawn = candidates::draw(&table, &ALL, 2, &mut Listed(draws.iter()));
                     let slow = candidates::cheapest(&drawn, |candidate| match load {
                         Load::InFlight => Some(cost(live.in_flight(candidate.member.slot), candidate.weight)),
@@ -142,12 +142,37 @@ mod tests {
         let options = PowerOfTwo::new();
         // The draws of ranks 0 and 3, the second among the three others.
         let draws = [0, u64::MAX];
-        let take = || pick_of_two(&options, &table, &live, &mut Listed(draws.iter()));
+        let take = || pick_of_two(options.load, &table, &live, &mut Listed(draws.iter()));
         assert_eq!(take(), Some(0));
         assert!(live.acquire(0, None));
         assert_eq!(take(), Some(3));
         assert!(live.acquire(3, None));
         assert_eq!(take(), Some(0));
+    }
+
+    #[test]
+    fn the_second_of_a_large_set_comes_by_weight_from_the_others() {
+        let weights: Vec<f64> =
+            (0..20).map(|at| if at == 3 { 30.0 } else { f64::from(at % 5 + 1) }).collect();
+        let total: f64 = weights.iter().sum();
+        let members = (0..20).map(|at| Member { index: at, slot: at }).collect();
+        let table = Table::new(members, weights.clone());
+        for first in [3, 10] {
+            let (again, once_more) = (1_u64 << 12, 1_u64 << 6);
+            let mut counts = vec![0.0; weights.len()];
+            for draw in 0..again {
+                for other in 0..once_more {
+                    let draws = [draw << 52, other << 58];
+                    let second = another(&table, first, &mut Listed(draws.iter())).expect("there are others");
+                    counts[second] += 1.0;
+                }
+            }
+            for (rank, count) in counts.iter().enumerate() {
+                let share = if rank == first { 0.0 } else { weights[rank] / (total - weights[first]) };
+                let got = count / (again * once_more) as f64;
+                assert!((got - share).abs() <= 0.007, "{rank} after {first}: {got} for {share}");
+            }
+        }
     }
 
     #[test]

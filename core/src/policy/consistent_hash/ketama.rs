@@ -27,9 +27,10 @@ struct Point {
 impl Ketama {
     /// O(points · log points).
     pub(super) fn build(addresses: &[&str], weights: &[f64]) -> Self {
-        let per_weight = per_weight(weights);
+        let weights = in_units(weights);
+        let per_weight = per_weight(&weights);
         let mut points = Vec::new();
-        for (rank, (address, weight)) in addresses.iter().zip(weights).enumerate() {
+        for (rank, (address, weight)) in addresses.iter().zip(&weights).enumerate() {
             let base = base(address);
             let mut hash = 0_u32;
             for _ in 0..count(*weight, per_weight) {
@@ -58,10 +59,17 @@ impl Ketama {
     }
 }
 
-/// Points for each unit of weight, so that the total fits. Weights that are all below 1 count relative to the heaviest.
-fn per_weight(weights: &[f64]) -> f64 {
+/// The weights; relative to the heaviest where all are below 1. What is as light as can be has no inverse, so that the weights
+/// are divided and not the number of points.
+fn in_units(weights: &[f64]) -> Vec<f64> {
     let heaviest = weights.iter().copied().fold(0.0, f64::max);
-    let mut per_weight = if heaviest < 1.0 { PER_WEIGHT / heaviest } else { PER_WEIGHT };
+    let unit = if heaviest < 1.0 { heaviest } else { 1.0 };
+    weights.iter().map(|weight| weight / unit).collect()
+}
+
+/// Points for each unit of weight, so that the total fits.
+fn per_weight(weights: &[f64]) -> f64 {
+    let mut per_weight = PER_WEIGHT;
     let total = |per_weight: f64| weights.iter().map(|weight| weight * per_weight).sum::<f64>();
     while total(per_weight) > MOST_POINTS {
         per_weight /= 2.0;
@@ -115,6 +123,14 @@ mod tests {
     }
 
     #[test]
+    fn the_lightest_weights_have_a_ring_too() {
+        let lightest = f64::from_bits(1);
+        let ring = Ketama::build(&["10.0.0.1:80", "10.0.0.2:80"], &[lightest, lightest]);
+        let alike = Ketama::build(&["10.0.0.1:80", "10.0.0.2:80"], &[1.0, 1.0]);
+        assert_eq!(ring.points, alike.points);
+    }
+
+    #[test]
     fn the_number_of_points_does_not_depend_on_the_scale_of_weights() {
         let addresses: Vec<String> = (0..10).map(|at| format!("10.0.0.{at}:80")).collect();
         let addresses: Vec<&str> = addresses.iter().map(String::as_str).collect();
@@ -123,6 +139,7 @@ mod tests {
             assert!(points as f64 <= MOST_POINTS, "{points} points of weight {weight}");
         }
         assert_eq!(count(5.0, per_weight(&[1_024.0, 1_024.0, 5.0])), 400);
-        assert_eq!(count(0.25, per_weight(&[0.5, 0.25])), 80);
+        let halves = in_units(&[0.5, 0.25]);
+        assert_eq!(count(halves[1], per_weight(&halves)), 80);
     }
 }

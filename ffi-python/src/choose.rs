@@ -48,12 +48,14 @@ pub(crate) fn pick(
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Instance>> {
-    let picked = if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
-        taken(py, pool, chooser, &Request::new())
-    } else {
-        pick_asked(py, pool, chooser, given)?
-    };
-    picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+    if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
+        // Not by way of `taken`, whose nested results go through memory.
+        return match chooser.pick(&Request::new()) {
+            Ok(pick) => pool.object(py, pick.instance().user_data),
+            Err(refused) => Err(errors::no_instance(py, refused)),
+        };
+    }
+    pick_asked(py, pool, chooser, given)?.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
 }
 
 type Taken = Result<PyResult<Py<Instance>>, NoInstance>;

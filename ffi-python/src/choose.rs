@@ -49,16 +49,10 @@ pub(crate) fn pick(
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Instance>> {
     if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
-        // Not by way of `taken`, whose nested results go through memory.
-        return match chooser.pick(&Request::new()) {
-            Ok(pick) => pool.object(py, pick.instance().user_data),
-            Err(refused) => Err(errors::no_instance(py, refused)),
-        };
+        return taken(py, pool, chooser, &Request::new());
     }
-    pick_asked(py, pool, chooser, given)?.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+    pick_asked(py, pool, chooser, given)
 }
-
-type Taken = Result<PyResult<Py<Instance>>, NoInstance>;
 
 /// By itself, so that the plain way has little to set up.
 #[inline(never)]
@@ -67,13 +61,22 @@ fn pick_asked(
     pool: &Pool,
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
-) -> PyResult<Taken> {
-    ask(py, pool, given, |request| taken(py, pool, chooser, request))
+) -> PyResult<Py<Instance>> {
+    ask(py, pool, given, |request| taken(py, pool, chooser, request))?
 }
 
+/// Raises after the request was read for the last time. One result, since one in another goes through memory.
 #[inline(always)]
-fn taken(py: Python<'_>, pool: &Pool, chooser: &mut impl Chooser, request: &Request<'_>) -> Taken {
-    chooser.pick(request).map(|pick| pool.object(py, pick.instance().user_data))
+fn taken(
+    py: Python<'_>,
+    pool: &Pool,
+    chooser: &mut impl Chooser,
+    request: &Request<'_>,
+) -> PyResult<Py<Instance>> {
+    match chooser.pick(request) {
+        Ok(pick) => pool.object(py, pick.instance().user_data),
+        Err(refused) => Err(errors::no_instance(py, refused)),
+    }
 }
 
 /// The same with how it was found.
@@ -101,7 +104,7 @@ pub(crate) fn lease(
 }
 
 /// Runs `take` with the request. What this module takes is an answer of the engine and objects of the table, neither of
-/// which runs Python code.
+/// which runs Python code; what it raises, it raises when the request has been read.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn ask<R>(
@@ -113,7 +116,7 @@ fn ask<R>(
     let context = context::current(py, pool.context_tags)?;
     if context.is_none()
         && let Some(tags) = given.tags_alone()
-        // SAFETY: `take` runs no Python code and does not detach.
+        // SAFETY: `take` runs no Python code while it reads the request, and does not detach.
         && let Some(tags) = unsafe { InPlace::of(tags) }
     {
         return Ok(take(&Request::new().tags(tags.pairs())));

@@ -49,7 +49,10 @@ pub(crate) fn pick(
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Instance>> {
     if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
-        return taken(py, pool, chooser, &Request::new());
+        return match chooser.pick(&Request::new()) {
+            Ok(pick) => pool.object(py, pick.instance().user_data),
+            Err(refused) => Err(errors::no_instance(py, refused)),
+        };
     }
     pick_asked(py, pool, chooser, given)
 }
@@ -62,21 +65,11 @@ fn pick_asked(
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Instance>> {
-    ask(py, pool, given, |request| taken(py, pool, chooser, request))?
-}
-
-/// Raises after the request was read for the last time. One result, since one in another goes through memory.
-#[inline(always)]
-fn taken(
-    py: Python<'_>,
-    pool: &Pool,
-    chooser: &mut impl Chooser,
-    request: &Request<'_>,
-) -> PyResult<Py<Instance>> {
-    match chooser.pick(request) {
+    // One result, since one in another goes through memory.
+    ask(py, pool, given, |request| match chooser.pick(request) {
         Ok(pick) => pool.object(py, pick.instance().user_data),
         Err(refused) => Err(errors::no_instance(py, refused)),
-    }
+    })?
 }
 
 /// The same with how it was found.

@@ -22,8 +22,7 @@ from pointsman import Instance, Pool, request_tags
 
 N = 100
 BATCH = 10_000
-# Short, so that some rounds of every row are not interrupted on a busy machine.
-LOOPS = 5_000
+LOOPS = 20_000
 WEIGHTS = [float(at % 7 + 1) for at in range(N)]
 
 Row = Callable[[], float]
@@ -147,7 +146,7 @@ RATIOS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=240)
+    parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--json", help="also writes the figures to this file")
     arguments = parser.parse_args()
     figures: dict[str, float] = {}

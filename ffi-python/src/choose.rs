@@ -48,15 +48,14 @@ pub(crate) fn pick(
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Instance>> {
-    let picked = if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
-        taken(py, pool, chooser, &Request::new())
-    } else {
-        pick_asked(py, pool, chooser, given)?
-    };
-    picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+    if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
+        return match chooser.pick(&Request::new()) {
+            Ok(pick) => pool.object(py, pick.instance().user_data),
+            Err(refused) => Err(errors::no_instance(py, refused)),
+        };
+    }
+    pick_asked(py, pool, chooser, given)
 }
-
-type Taken = Result<PyResult<Py<Instance>>, NoInstance>;
 
 /// By itself, so that the plain way has little to set up.
 #[inline(never)]
@@ -65,13 +64,12 @@ fn pick_asked(
     pool: &Pool,
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
-) -> PyResult<Taken> {
-    ask(py, pool, given, |request| taken(py, pool, chooser, request))
-}
-
-#[inline(always)]
-fn taken(py: Python<'_>, pool: &Pool, chooser: &mut impl Chooser, request: &Request<'_>) -> Taken {
-    chooser.pick(request).map(|pick| pool.object(py, pick.instance().user_data))
+) -> PyResult<Py<Instance>> {
+    // One result, since one in another goes through memory.
+    ask(py, pool, given, |request| match chooser.pick(request) {
+        Ok(pick) => pool.object(py, pick.instance().user_data),
+        Err(refused) => Err(errors::no_instance(py, refused)),
+    })?
 }
 
 /// The same with how it was found.
@@ -99,7 +97,7 @@ pub(crate) fn lease(
 }
 
 /// Runs `take` with the request. What this module takes is an answer of the engine and objects of the table, neither of
-/// which runs Python code.
+/// which runs Python code; what it raises, it raises when the request has been read.
 #[allow(unsafe_code)]
 #[inline(always)]
 fn ask<R>(
@@ -111,7 +109,7 @@ fn ask<R>(
     let context = context::current(py, pool.context_tags)?;
     if context.is_none()
         && let Some(tags) = given.tags_alone()
-        // SAFETY: `take` runs no Python code and does not detach.
+        // SAFETY: `take` runs no Python code while it reads the request, and does not detach.
         && let Some(tags) = unsafe { InPlace::of(tags) }
     {
         return Ok(take(&Request::new().tags(tags.pairs())));

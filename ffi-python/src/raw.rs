@@ -1,9 +1,37 @@
-//! What pyo3 has no way for that is both safe and fast. With `attached`, the `unsafe` of the binding.
+//! What pyo3 has no way for that is both safe and fast: the `unsafe` of the binding.
+
+pub(crate) mod attached;
 
 use arrayvec::ArrayVec;
+use pointsman::Request;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+
+use crate::context;
+use crate::pool::Pool;
+use crate::request::Given;
+
+/// Runs `take` with the request. What `choose` takes is an answer of the engine and objects of the table, neither of
+/// which runs Python code; what it raises, it raises when the request has been read.
+#[allow(unsafe_code)]
+#[inline(always)]
+pub(crate) fn ask<R>(
+    py: Python<'_>,
+    pool: &Pool,
+    given: &Given<'_, '_>,
+    take: impl FnOnce(&Request<'_>) -> R,
+) -> PyResult<R> {
+    let context = context::current(py, pool.context_tags)?;
+    if context.is_none()
+        && let Some(tags) = given.tags_alone()
+        // SAFETY: `take` runs no Python code while it reads the request, and does not detach.
+        && let Some(tags) = unsafe { InPlace::of(tags) }
+    {
+        return Ok(take(&Request::new().tags(tags.pairs())));
+    }
+    given.ask(context.as_ref().map(Bound::get), take)
+}
 
 /// Tags of a call that are read in place. A mapping with more is read with a count taken of each object.
 const IN_PLACE: usize = 4;

@@ -1,4 +1,4 @@
-//! Data that only attached threads touch. With `raw`, the `unsafe` of the binding.
+//! Data that only attached threads touch.
 //!
 //! With a GIL, being attached is being alone, so a look-up needs no lock. Without one, a lock stands in its place. In
 //! both, what runs while the data is borrowed must not run Python code: a collection or a destructor could come back here.

@@ -145,7 +145,11 @@ impl Picker {
     fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is.
         let lane = self.route.shared().tagged_lane(&self.snapshot, request);
-        match lane.and_then(|lane| lane.take(&self.core.live, &mut self.hand)) {
+        let taken = match lane {
+            Some(lane) => lane.take(&self.core.live, &mut self.hand),
+            None => self.route.shared().owner(&self.snapshot, request),
+        };
+        match taken {
             Some(picked) => Ok(picked),
             None => self.choose_along_tiers(request),
         }

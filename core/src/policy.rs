@@ -24,6 +24,7 @@ pub(crate) mod consistent_hash;
 pub(crate) mod eligible;
 pub(crate) mod least_load;
 pub(crate) mod least_request;
+pub(crate) mod modulus;
 pub(crate) mod peak_ewma;
 pub(crate) mod power_of_two;
 pub(crate) mod rotation;

@@ -29,6 +29,8 @@ pub(crate) enum Shape {
     Plain,
     /// The route and the request's tags.
     Tags,
+    /// The route and the request's key.
+    Key,
     Other,
 }
 
@@ -61,8 +63,7 @@ impl<'a> Request<'a> {
     /// Bytes that a hash policy or a split by key uses.
     pub const fn key(mut self, key: &'a [u8]) -> Self {
         self.key = Some(key);
-        self.shape = Shape::Other;
-        self
+        self.shaped()
     }
 
     /// Ids to keep away from: never returned while another instance is eligible in some tier, and returned at all only
@@ -88,10 +89,11 @@ impl<'a> Request<'a> {
     }
 
     const fn shaped(mut self) -> Self {
-        let open = self.require.is_empty() && self.exclude.is_empty();
-        self.shape = match (open && self.key.is_none() && self.prefer.is_none(), self.tags) {
-            (true, []) => Shape::Plain,
-            (true, _) => Shape::Tags,
+        let open = self.require.is_empty() && self.exclude.is_empty() && self.prefer.is_none();
+        self.shape = match (open, self.tags, self.key) {
+            (true, [], None) => Shape::Plain,
+            (true, _, None) => Shape::Tags,
+            (true, [], Some(_)) => Shape::Key,
             _ => Shape::Other,
         };
         self

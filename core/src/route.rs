@@ -127,7 +127,19 @@ impl RouteShared {
 
     #[inline(never)]
     fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
-        self.choose(snapshot, request, &[], &mut self.hand())
+        match self.owner(snapshot, request) {
+            Some(picked) => Ok(picked),
+            None => self.choose(snapshot, request, &[], &mut self.hand()),
+        }
+    }
+
+    /// The owner of a request with nothing but a key, where the route hashes keys.
+    #[inline]
+    pub(crate) fn owner(&self, snapshot: &Snapshot, request: &Request<'_>) -> Option<Picked> {
+        if request.shape != Shape::Key {
+            return None;
+        }
+        self.plain_lane(snapshot)?.owner(request.key?)
     }
 
     /// The lane of requests without constraints.

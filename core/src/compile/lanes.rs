@@ -95,6 +95,17 @@ impl Lane {
         Some(self.picked(index))
     }
 
+    /// The owner of the key, for policies that hash it; `None` for others.
+    #[inline]
+    pub(crate) fn owner(&self, key: &[u8]) -> Option<Picked> {
+        match &self.set.plan {
+            Plan::ConsistentHash(hashing) => {
+                self.set.table.index(hashing.owner(key)?).map(|index| self.picked(index))
+            }
+            _ => None,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn picked(&self, index: u32) -> Picked {
         Picked { index, tier: self.tier, branch: 0, relaxed: false, keyless: false }

@@ -86,7 +86,9 @@ impl Roster {
             ejected.set(index, is_ejected);
             if ramp < 1.0 {
                 ramps.resize(n, 1.0);
-                ramps[index] = ramp;
+                if let Some(place) = ramps.get_mut(index) {
+                    *place = ramp;
+                }
             }
         }
         fault::point("standing");

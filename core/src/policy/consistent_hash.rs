@@ -115,6 +115,19 @@ impl Hashing {
         owner.or_else(|| self.best_of(table, hash, takes))
     }
 
+    /// The owner of the key where everybody takes it; `None` where that is not sure.
+    #[inline]
+    pub(crate) fn owner(&self, key: &[u8]) -> Option<usize> {
+        if self.bound.is_some() {
+            return None;
+        }
+        match &self.map {
+            Map::Rendezvous(map) => map.first(xxh64(key, SEED)),
+            Map::Maglev(map) => map.first(xxh64(key, SEED)),
+            Map::Ketama(map) => map.owner(key, |_| true),
+        }
+    }
+
     /// The owner by rendezvous over the key itself among those that take it. O(n).
     fn best_of(&self, table: &Table, hash: u64, takes: impl Fn(usize) -> bool) -> Option<usize> {
         let cost = |rank: &usize| {

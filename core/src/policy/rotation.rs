@@ -20,7 +20,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use super::roulette::scale;
+use super::modulus::Modulus;
 use super::table::{Table, Weights};
 use crate::rng::GOLDEN;
 
@@ -51,30 +51,6 @@ pub(crate) enum Form {
     Equal,
     Exact,
     Golden,
-}
-
-/// Remainders by a number that stays the same: two multiplications in place of a division (P. Barrett, 1986).
-#[derive(Clone, Copy, Debug)]
-struct Modulus {
-    number: u64,
-    /// ⌊2⁶⁴ / number⌋, or the largest number that fits.
-    inverse: u64,
-}
-
-impl Modulus {
-    fn new(number: u64) -> Self {
-        let inverse = (1_u128 << 64).checked_div(u128::from(number)).unwrap_or(0);
-        Self { number, inverse: u64::try_from(inverse).unwrap_or(u64::MAX) }
-    }
-
-    /// value mod number; any value where the number is 0.
-    #[inline(always)]
-    fn of(self, value: u64) -> u64 {
-        // The quotient is at most one too small.
-        let quotient = scale(value, self.inverse);
-        let rest = value.wrapping_sub(quotient.wrapping_mul(self.number));
-        if rest >= self.number { rest.wrapping_sub(self.number) } else { rest }
-    }
 }
 
 /// What a new set takes over from the one before it.
@@ -289,13 +265,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn remainders_are_remainders(value in any::<u64>(), small in 0_u64..10_000, number in 1_u64..5_000_000) {
-            for value in [value, small, u64::MAX - small, number * small, (number * small).saturating_sub(1)] {
-                prop_assert_eq!(Modulus::new(number).of(value), value % number);
-            }
-        }
-
         #[test]
         fn every_prefix_is_within_the_bound(turns in proptest::collection::vec(1_u64..60, 2..60)) {
             assert_bound(&turns);

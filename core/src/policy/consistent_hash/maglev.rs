@@ -4,6 +4,7 @@
 //! weight is to the heaviest. Shares are even to within a slot or so; a change moves more keys than it must: 1.03 times the
 //! least at ten members, 1.6 times at a hundred, 7 times at a thousand.
 
+use super::super::modulus::Modulus;
 use crate::rng::{GOLDEN, mix};
 use crate::spec::is_prime;
 
@@ -20,13 +21,14 @@ const PROBES: usize = 128;
 #[derive(Debug)]
 pub(super) struct Maglev {
     owners: Box<[u32]>,
+    slots: Modulus,
 }
 
 impl Maglev {
     /// O(slots · log slots) expected.
     pub(super) fn build(slots: u32, ids: &[u64], weights: &[f64]) -> Self {
         if ids.is_empty() {
-            return Self { owners: Box::new([]) };
+            return Self { owners: Box::new([]), slots: Modulus::new(0) };
         }
         let slots = size(slots, ids.len());
         let modulus = u64::from(slots);
@@ -50,18 +52,23 @@ impl Maglev {
                 }
             }
         }
-        Self { owners }
+        Self { owners, slots: Modulus::new(modulus) }
+    }
+
+    /// The owner of the key's slot.
+    #[inline(always)]
+    pub(super) fn first(&self, hash: u64) -> Option<usize> {
+        self.owners.get(self.slots.of(hash) as usize).map(|rank| *rank as usize)
     }
 
     /// The owner of the key's slot, or of the first slot whose owner takes it in an order that is the key's alone. Not of the
     /// slots behind: those of a member lie at a fixed distance, so that a neighbour would get more than its weight.
     pub(super) fn owner(&self, hash: u64, takes: impl Fn(usize) -> bool) -> Option<usize> {
-        let slots = self.owners.len() as u64;
         let probes = (0..PROBES as u64).map(|probe| match probe {
             0 => hash,
             _ => mix(hash.wrapping_add(probe.wrapping_mul(GOLDEN))),
         });
-        let owners = probes.filter_map(|at| self.owners.get(at.checked_rem(slots)? as usize));
+        let owners = probes.filter_map(|at| self.owners.get(self.slots.of(at) as usize));
         owners.map(|rank| *rank as usize).find(|rank| takes(*rank))
     }
 

@@ -9,6 +9,7 @@
 //! A share differs from its weight as a count of slots does: with m slots and a share p, by √((1−p)/(m·p)) relative (one
 //! standard deviation): 1.2 % for one of ten and 12 % for one of a thousand with 65,537 slots.
 
+use super::super::modulus::Modulus;
 use super::super::table::Table;
 use crate::rng::mix;
 
@@ -22,6 +23,7 @@ const MEND: usize = 16;
 #[derive(Debug)]
 pub(super) struct Rendezvous {
     owners: Box<[[u16; 2]]>,
+    slots: Modulus,
 }
 
 /// What a new table takes over from the one before it.
@@ -82,14 +84,23 @@ impl Rendezvous {
         {
             return changes.mend(&before, &field);
         }
-        let owners = (0..u64::from(slots)).map(|slot| field.owners(mix(slot))).collect();
-        Self { owners }
+        Self::of((0..u64::from(slots)).map(|slot| field.owners(mix(slot))).collect())
+    }
+
+    fn of(owners: Box<[[u16; 2]]>) -> Self {
+        Self { slots: Modulus::new(owners.len() as u64), owners }
+    }
+
+    /// The first owner of the key's slot.
+    #[inline(always)]
+    pub(super) fn first(&self, hash: u64) -> Option<usize> {
+        let [first, _] = self.owners.get(self.slots.of(hash) as usize)?;
+        (*first != NOBODY).then_some(usize::from(*first))
     }
 
     /// The first or the second owner of the key's slot, whichever takes it.
     pub(super) fn owner(&self, hash: u64, takes: impl Fn(usize) -> bool) -> Option<usize> {
-        let slot = hash.checked_rem(self.owners.len() as u64)?;
-        let owners = self.owners.get(slot as usize)?;
+        let owners = self.owners.get(self.slots.of(hash) as usize)?;
         owners.iter().filter(|rank| **rank != NOBODY).map(|rank| usize::from(*rank)).find(|rank| takes(*rank))
     }
 
@@ -186,7 +197,7 @@ impl Changes {
             }
             self.joins.iter().fold(kept, |kept, rank| join(field, slot, kept, *rank))
         });
-        Rendezvous { owners: owners.collect() }
+        Rendezvous::of(owners.collect())
     }
 }
 

@@ -28,7 +28,7 @@ mod slots;
 pub(crate) use fork::system_entropy;
 pub(crate) use fork::{CommitGate, fork_generation, process_offset, watch_forks};
 pub(crate) use hold::{Hold, Retired};
-pub(crate) use slots::{Pin, pin, thread_draw, thread_shard};
+pub(crate) use slots::{Pin, pin, thread_draws, thread_shard};
 
 use crate::sync::{AtomicPtr, Ordering};
 

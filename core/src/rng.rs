@@ -16,6 +16,12 @@ pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Where a pick gets its 64-bit numbers from.
 pub(crate) trait Draw {
     fn draw(&mut self) -> u64;
+
+    /// Two numbers, as two calls give them.
+    #[inline(always)]
+    fn draw_two(&mut self) -> [u64; 2] {
+        [self.draw(), self.draw()]
+    }
 }
 
 /// A generator that threads share: SplitMix64 over an atomic counter. The order of draws is that of the additions.

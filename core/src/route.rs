@@ -14,7 +14,7 @@ use crate::policy::rotation::Rotation;
 use crate::policy::table::Table;
 use crate::pool::Core;
 use crate::position::{Position, PositionBook};
-use crate::publish::{process_offset, thread_draw, thread_shard};
+use crate::publish::{process_offset, thread_draws, thread_shard};
 use crate::request::{Request, Shape};
 use crate::rng::{Draw, SharedDraw, mix2};
 use crate::select::{Hand, select};
@@ -61,8 +61,19 @@ impl Draw for RouteHand<'_> {
     #[inline]
     fn draw(&mut self) -> u64 {
         match self.generator {
-            None => thread_draw(),
+            None => {
+                let [draw] = thread_draws();
+                draw
+            }
             Some(generator) => SharedDraw(generator).draw(),
+        }
+    }
+
+    #[inline]
+    fn draw_two(&mut self) -> [u64; 2] {
+        match self.generator {
+            None => thread_draws(),
+            Some(generator) => [(); 2].map(|()| SharedDraw(generator).draw()),
         }
     }
 }
@@ -126,11 +137,16 @@ impl RouteShared {
     }
 
     #[inline(never)]
-    fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
+    fn choose_by_request(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
         match self.owner(snapshot, request) {
             Some(picked) => Ok(picked),
-            None => self.choose(snapshot, request, &[], &mut self.hand()),
+            None => self.choose_along_tiers(snapshot, request),
         }
+    }
+
+    #[inline(never)]
+    fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        self.choose(snapshot, request, &[], &mut self.hand())
     }
 
     /// The owner of a request with nothing but a key, where the route hashes keys.
@@ -240,7 +256,7 @@ impl Route {
         {
             picked
         } else {
-            shared.choose_along_tiers(&snapshot, request)?
+            shared.choose_by_request(&snapshot, request)?
         };
         Ok(Pick::new(snapshot, shared, picked))
     }

@@ -128,11 +128,23 @@ impl Tagged {
                 .then(|| Combination { values, lane: Lane::of(0, group) })
         };
         let whole = keys.iter().all(|key| key.is_whole());
-        whole.then(|| Self { keys, combinations: tier.few().iter().filter_map(combination).collect() })
+        let differ = (1..).zip(&tier.matching).all(|(behind, key)| !tier.matching[behind..].contains(key));
+        (whole && differ)
+            .then(|| Self { keys, combinations: tier.few().iter().filter_map(combination).collect() })
     }
 
+    /// The lane of the tags. Most requests give the keys in the order of the tier and nothing else.
     #[inline(always)]
     fn find(&self, tags: &[(&str, &str)]) -> Option<&Lane> {
+        let in_order = tags.len() == self.keys.len();
+        if in_order && tags.iter().zip(&self.keys).all(|((tag, _), key)| key.are_of(tag)) {
+            return self.combination(tags.iter().map(|(_, value)| *value));
+        }
+        self.find_in_any_order(tags)
+    }
+
+    #[inline(never)]
+    fn find_in_any_order(&self, tags: &[(&str, &str)]) -> Option<&Lane> {
         if tags.len() > KEYS {
             return None;
         }
@@ -147,11 +159,14 @@ impl Tagged {
             *asked.get_mut(at)? = value;
         }
         let asked = asked.get(..self.keys.len())?;
-        if seen != (1 << asked.len()) - 1 {
-            return None;
-        }
+        (seen == (1 << asked.len()) - 1).then(|| self.combination(asked.iter().copied()))?
+    }
+
+    /// The lane of a value for each key.
+    #[inline(always)]
+    fn combination<'a>(&self, asked: impl Iterator<Item = &'a str> + Clone) -> Option<&Lane> {
         let is_asked = |combination: &&Combination| {
-            asked.iter().zip(&combination.values).all(|(asked, value)| value.are_of(asked))
+            asked.clone().zip(&combination.values).all(|(asked, value)| value.are_of(asked))
         };
         self.combinations.iter().find(is_asked)?.lane.as_ref()
     }

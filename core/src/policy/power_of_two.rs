@@ -19,8 +19,12 @@ const SMALL: usize = 16;
 /// need. The same draws and the same answer as [`pick`].
 #[inline]
 pub(crate) fn pick_of_two(load: Load, table: &Table, live: &Live, draw: &mut impl Draw) -> Option<usize> {
-    let first = table.draw(draw.draw());
-    let Some(second) = another(table, first, draw) else { return Some(first) };
+    if table.len() < 2 {
+        return Some(table.draw(draw.draw()));
+    }
+    let [one, other] = draw.draw_two();
+    let first = table.draw(one);
+    let second = another(table, first, other, draw)?;
     let (one, other) = (table.member(first)?.slot, table.member(second)?.slot);
     let second_wins = match load {
         // in flight / weight compared without dividing; weights are positive.
@@ -41,16 +45,15 @@ pub(crate) fn pick_of_two(load: Load, table: &Table, live: &Live, draw: &mut imp
 /// for the first, and once more among the others where it is the first again: what is refused leaves the proportions of the
 /// others as they are.
 #[inline]
-fn another(table: &Table, first: usize, draw: &mut impl Draw) -> Option<usize> {
-    let draw_again = draw.draw();
+fn another(table: &Table, first: usize, number: u64, draw: &mut impl Draw) -> Option<usize> {
     if table.len() > SMALL {
-        let second = table.draw(draw_again);
+        let second = table.draw(number);
         if second != first {
             return Some(second);
         }
         return table.draw_other(draw.draw(), first);
     }
-    table.draw_other(draw_again, first)
+    table.draw_other(number, first)
 }
 
 /// The less loaded of the candidates. O(choices), as many random numbers and seldom one more.
@@ -61,7 +64,7 @@ pub(crate) fn pick(
     live: &Live,
     draw: &mut impl Draw,
 ) -> Option<usize> {
-    if options.choices == 2 && eligible.is_all() && table.len() > 1 {
+    if options.choices == 2 && eligible.is_all() && table.len() > 0 {
         return pick_of_two(options.load, table, live, draw);
     }
     let drawn = candidates::draw(table, eligible, options.choices as usize, draw);
@@ -162,8 +165,9 @@ mod tests {
             let mut counts = vec![0.0; weights.len()];
             for draw in 0..again {
                 for other in 0..once_more {
-                    let draws = [draw << 52, other << 58];
-                    let second = another(&table, first, &mut Listed(draws.iter())).expect("there are others");
+                    let draws = [other << 58];
+                    let second = another(&table, first, draw << 52, &mut Listed(draws.iter()));
+                    let second = second.expect("there are others");
                     counts[second] += 1.0;
                 }
             }

@@ -166,18 +166,18 @@ pub(super) fn forget_other_threads() {
     }
 }
 
-/// A random number from the thread's own generator, freshly seeded after a fork.
+/// Random numbers from the thread's own generator, freshly seeded after a fork.
 #[inline]
-pub(crate) fn thread_draw() -> u64 {
+pub(crate) fn thread_draws<const N: usize>() -> [u64; N] {
     HAND.with(|hand| {
         let mut rng = if hand.drawn_in.get() == fork::fork_generation() {
             fastrand::Rng::with_seed(hand.rng.get())
         } else {
             seed_hand(hand)
         };
-        let draw = rng.u64(..);
+        let draws = [(); N].map(|()| rng.u64(..));
         hand.rng.set(rng.get_seed());
-        draw
+        draws
     })
 }
 

@@ -128,12 +128,10 @@ impl Tagged {
                 .then(|| Combination { values, lane: Lane::of(0, group) })
         };
         let whole = keys.iter().all(|key| key.is_whole());
-        let differ = (1..).zip(&tier.matching).all(|(behind, key)| !tier.matching[behind..].contains(key));
-        (whole && differ)
-            .then(|| Self { keys, combinations: tier.few().iter().filter_map(combination).collect() })
+        whole.then(|| Self { keys, combinations: tier.few().iter().filter_map(combination).collect() })
     }
 
-    /// The lane of the tags. Most requests give the keys in the order of the tier and nothing else.
+    /// The lane of the tags. A tier's keys differ. Most requests give the keys in the order of the tier and nothing else.
     #[inline(always)]
     fn find(&self, tags: &[(&str, &str)]) -> Option<&Lane> {
         let in_order = tags.len() == self.keys.len();

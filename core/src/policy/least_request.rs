@@ -36,7 +36,8 @@ pub(crate) fn build(table: &Table) -> Box<[f64]> {
     (0..table.len()).map(|rank| (1.0 / table.weight(rank)).min(HIGHEST)).collect()
 }
 
-/// The lowest of the eligible. O(n), one random number, or up to 13 in a set of more than 64. `inverse` is what [`build`] laid out.
+/// The lowest of the eligible. O(n), or O(1) expected where a fair part of more than 64 is idle; one random number, or up to 13
+/// in a set of more than 64. `inverse` is what [`build`] laid out.
 pub(crate) fn pick(
     inverse: &[f64],
     table: &Table,
@@ -155,14 +156,27 @@ const BLOCK: usize = 32;
 /// Members up to which the exact way is short enough to go at once.
 const SMALL: usize = 64;
 
-/// Draws from all that may fall on one that does not tie, before the exact way.
-const REFUSALS: u32 = 12;
+/// Draws from all, for one without a lease.
+const IDLE_TRIES: u32 = 4;
 
-/// One of those that tie for the lowest cost, by weight. Looks at all once for the lowest. Where many tie, a draw from all
-/// soon falls on one of them; else looks at the blocks that reach the lowest again for who ties, and at the block that the
+/// Draws from all, for one that ties, before the exact way.
+const TRIES: u32 = 8;
+
+/// One of those that tie for the lowest cost, by weight. Where a fair part of the set is idle, a draw from all soon falls on an
+/// idle one. Otherwise looks at all once for the lowest. Where many tie, a draw from all soon falls on one of them; else looks at the blocks that reach the lowest again for who ties, and at the block that the
 /// draw falls in for who it is. Counts may move meanwhile: what is found then was among the lowest a moment ago.
 #[inline]
-fn pick_by(costs: &impl Costs, table: &Table, draw: &mut impl Draw) -> Option<usize> {
+fn pick_by<D: Draw>(costs: &impl Costs, table: &Table, draw: &mut D) -> Option<usize> {
+    // What is refused leaves the proportions of those that tie as they are, so draws from all may be mixed with the exact way.
+    let drawn = |tries: u32, highest: f64, draw: &mut D| {
+        let tries = if table.len() > SMALL { tries } else { 0 };
+        let mut ranks = (0..tries).map(|_| table.draw(draw.draw()));
+        ranks.find(|rank| costs.of(*rank..rank + 1).next().is_some_and(|cost| cost <= highest))
+    };
+    // Nothing is below zero: one without a lease is among the lowest.
+    if let Some(idle) = drawn(IDLE_TRIES, 0.0, draw) {
+        return Some(idle);
+    }
     let mut blocks = ArrayVec::<Block, { BLOCKS + CHUNKS }>::new();
     let size = table.len().div_ceil(BLOCKS).max(BLOCK);
     let (mut begin, mut lowest) = (0, f64::INFINITY);
@@ -178,13 +192,8 @@ fn pick_by(costs: &impl Costs, table: &Table, draw: &mut impl Draw) -> Option<us
         return None;
     }
     let highest = lowest + lowest * TIE;
-    // What is refused leaves the proportions of those that tie as they are, so this may be mixed with the exact way.
-    let refusals = if table.len() > SMALL { REFUSALS } else { 0 };
-    for _ in 0..refusals {
-        let rank = table.draw(draw.draw());
-        if costs.of(rank..rank + 1).next().is_some_and(|cost| cost <= highest) {
-            return Some(rank);
-        }
+    if let Some(rank) = drawn(TRIES, highest, draw) {
+        return Some(rank);
     }
     let mut tied = 0_u128;
     for block in blocks.iter_mut().filter(|block| block.lowest <= highest) {

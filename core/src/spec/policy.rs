@@ -35,8 +35,8 @@ pub enum Policy {
     /// Callers that share reports which are seconds old all run to the same instance until the next report: use
     /// `power_of_two` with `"load": "reported"`, which does not.
     LeastLoad,
-    /// The lowest in flight / weight; ties are drawn by weight. O(n), one random number, or up to 13
-    /// in a set of more than 64.
+    /// The lowest in flight / weight; ties are drawn by weight. O(n), or O(1) expected where a fair part of more than 64
+    /// instances is idle; one random number, or up to 13 in a set of more than 64.
     LeastRequest,
     /// Distinct candidates drawn by weight; the lowest in flight / weight, or reported load, wins, a tie goes to the first
     /// drawn. O(choices), as many random numbers, in a set of more than 16 seldom one more.

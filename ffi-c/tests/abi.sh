@@ -31,6 +31,8 @@ abi=$(sed -n 's/^#define POINTSMAN_ABI //p' "$here/../include/pointsman.h")
 sed -e 's/^void \(.*\) STUB/void \1 {}/' -e 's/ STUB$/ { return 0; }/' "$work/stub.c.in" > "$work/stub.c"
 cc -w -g -fPIC -shared -Wl,-soname,"$soname" -I"$here/../include" -o "$work/libpointsman.so" "$work/stub.c"
 abidw --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed "$work/libpointsman.so" > "$work/now.abi"
+# Where it was made is no part of it.
+sed -i "s|$work/||g" "$work/now.abi"
 
 if [ "${2:-}" = --update ]; then
     mkdir -p "$(dirname "$dump")"

@@ -84,9 +84,14 @@ fn publish(pool: &Pool, stop: &AtomicBool) -> u64 {
     while !stop.load(Ordering::Relaxed) {
         published += 1;
         let at = published as usize % N;
+        let back = |at| Instance::new(address(at)).weight(2.0).user_data(published.into());
         pool.edit(|edit| match published % 10 {
-            3 => edit.remove(&address(at)),
-            4 => edit.upsert(Instance::new(address(at - 1)).weight(2.0).user_data(published.into())),
+            3 => {
+                // It is not there where the turn before ended with this step.
+                edit.upsert(back(at));
+                edit.remove(&address(at))
+            }
+            4 => edit.upsert(back(at - 1)),
             _ => edit.set_weight(&address(N - 1), f64::from(published)),
         })
         .expect("a good change");

@@ -88,7 +88,7 @@ fn publish(pool: &Pool, stop: &AtomicBool) -> u64 {
         pool.edit(|edit| match published % 10 {
             3 => {
                 // It is not there where the turn before ended with this step.
-                edit.upsert(back(at));
+                edit.upsert(back(at))?;
                 edit.remove(&address(at))
             }
             4 => edit.upsert(back(at - 1)),

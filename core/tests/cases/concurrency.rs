@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,30 +43,36 @@ fn a_list_that_shrinks_and_grows_never_gives_an_index_outside_it() {
     });
 }
 
+/// What a hook reaches of its own pool. Taken out at the end, since neither would ever be freed otherwise.
+type Inside<T> = Arc<Mutex<Option<T>>>;
+
+fn inside_of<T: Clone>(inside: &Inside<T>) -> Option<T> {
+    inside.lock().expect("nobody panics in it").clone()
+}
+
 /// A pool whose release hook picks and reads the pool it belongs to.
-fn pool_with_a_busy_hook(calls: Arc<AtomicU64>) -> (Pool, Arc<OnceLock<(Pool, Route)>>) {
-    let inside: Arc<OnceLock<(Pool, Route)>> = Arc::default();
+fn pool_with_a_busy_hook(calls: Arc<AtomicU64>) -> (Pool, Inside<(Pool, Route)>) {
+    let inside: Inside<(Pool, Route)> = Arc::default();
     let seen = inside.clone();
     let hook = move |_| {
         calls.fetch_add(1, Ordering::Relaxed);
-        if let Some((pool, route)) = seen.get() {
+        if let Some((pool, route)) = inside_of(&seen) {
             assert!(route.pick(&PLAIN).is_ok() && route.picker().pick(&PLAIN).is_ok());
             assert!(pool.status().instances > 0 && pool.get("stays").is_some());
         }
     };
     let pool = Pool::with(PoolOptions::new().release(hook), equal(&["stays"])).expect("a good list");
     let route = plain_route(&pool, Policy::WeightedRandom);
-    assert!(inside.set((pool.clone(), route)).is_ok());
+    *inside.lock().expect("nobody panics in it") = Some((pool.clone(), route));
     (pool, inside)
 }
 
 #[test]
 fn picks_updates_and_a_hook_that_picks_make_progress_together() {
-    let calls = Arc::new(AtomicU64::new(0));
-    let counted = calls.clone();
-    within(Duration::from_secs(30), move || {
-        let (pool, inside) = pool_with_a_busy_hook(counted);
-        let route = inside.get().expect("it was set").1.clone();
+    within(Duration::from_secs(60), || {
+        let calls = Arc::new(AtomicU64::new(0));
+        let (pool, inside) = pool_with_a_busy_hook(calls.clone());
+        let (_, route) = inside_of(&inside).expect("it was set");
         let writing = AtomicUsize::new(2);
         thread::scope(|scope| {
             for _ in 0..8 {
@@ -97,29 +103,33 @@ fn picks_updates_and_a_hook_that_picks_make_progress_together() {
             pool.edit(|edit| edit.set_weight("stays", weight)).expect("a good weight");
             pool.retired() <= 2
         });
+        assert_eq!(calls.load(Ordering::Relaxed), 2_000, "once for each instance that left");
+        let taken = inside.lock().expect("nobody panics in it").take();
+        drop(taken);
     });
-    assert_eq!(calls.load(Ordering::Relaxed), 2_000, "once for each instance that left");
 }
 
 #[test]
 fn a_hook_may_update_the_pool_it_belongs_to() {
     within(Duration::from_secs(10), || {
-        let inside: Arc<OnceLock<Pool>> = Arc::default();
+        let inside: Inside<Pool> = Arc::default();
         let seen = inside.clone();
         let hook = move |user_data| {
-            if let (Some(pool), 1) = (seen.get(), user_data) {
+            if let (Some(pool), 1) = (inside_of(&seen), user_data) {
                 pool.edit(|edit| edit.upsert(Instance::new("B").user_data(2))).expect("a good instance");
             }
         };
         let pool = Pool::with(PoolOptions::new().release(hook), [Instance::new("A").user_data(1)])
             .expect("a good list");
-        assert!(inside.set(pool.clone()).is_ok());
+        *inside.lock().expect("nobody panics in it") = Some(pool.clone());
         pool.edit(|edit| edit.remove("A")).expect("A is there");
         until("A is released", || {
             pool.edit(|edit| edit.upsert(Instance::new("C"))).expect("a good instance");
             pool.edit(|edit| edit.remove("C")).expect("C is there");
             pool.get("B").is_some_and(|instance| instance.user_data == 2)
         });
+        let taken = inside.lock().expect("nobody panics in it").take();
+        drop(taken);
     });
 }
 

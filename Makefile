@@ -3,6 +3,9 @@
 CARGO ?= cargo
 MINUTES ?= 5
 
+# Cargo takes it for an offer of job slots, which make keeps from recipes that do not begin with its own name.
+unexport MAKEFLAGS
+
 .DEFAULT_GOAL := help
 .PHONY: help test setup lint doc check vectors fuzz fuzz-check soak bench bench-check gate report report-check record record-table c python install \
 	no-panic panics hack msrv deny coverage coverage-note mutants latency loom asan tsan sanitize-all miri bench-proxy release-check bench-python

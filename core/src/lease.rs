@@ -1,14 +1,13 @@
 //! Leases: picks that are held until the request ends.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::compile::Snapshot;
 use crate::compile::roster::Entry;
 use crate::error::{NoInstance, Reason};
 use crate::instance::Instance;
+use crate::live::Live;
 use crate::pick::Picked;
-use crate::pool::Core;
 use crate::publish::{Hold, fork_generation};
 
 /// How a request ended.
@@ -25,14 +24,13 @@ pub enum Outcome {
 
 /// A pick that is held until the request ends, and counts as in flight meanwhile.
 ///
-/// Owned and `Send`; safe to hold across updates and after its instance has left the pool. It still names the same instance
-/// then, and its end never touches another, not even a new one with the same id. Dropping it is [`Outcome::Cancelled`].
+/// Owned and `Send`; safe to hold across updates, after its instance has left the pool, and after the pool is gone. It still
+/// names the same instance then, and its end never touches another, not even a new one with the same id. Dropping it is
+/// [`Outcome::Cancelled`].
 ///
 /// Cost: a handful of atomic operations, no allocation, no lock.
 pub struct Lease {
     entry: Hold<Entry>,
-    // Declared behind the entry, which the pool frees.
-    core: Arc<Core>,
     picked: Picked,
     version: u64,
     /// The entry's slot of live state.
@@ -45,7 +43,7 @@ pub struct Lease {
 impl Lease {
     /// Takes what `choose` finds in the snapshot. It is told whom not to choose: those that were found and turned out full.
     pub(crate) fn take(
-        core: &Arc<Core>,
+        live: &Live,
         snapshot: &Snapshot,
         mut choose: impl FnMut(&[Picked]) -> Result<Picked, NoInstance>,
     ) -> Result<Self, NoInstance> {
@@ -63,10 +61,9 @@ impl Lease {
                 return Err(NoInstance { reason: Reason::Empty, tier, branch });
             };
             let slot = snapshot.roster.slot(picked.index);
-            if core.live.acquire(slot, entry.instance.max_in_flight) {
+            if live.acquire(slot, entry.instance.max_in_flight) {
                 return Ok(Self {
                     entry: entry.clone(),
-                    core: core.clone(),
                     picked,
                     version: snapshot.version,
                     slot,
@@ -102,7 +99,7 @@ impl Lease {
     /// Ends the lease. `latency` is the caller's measure, best the time to the first byte of the response; `None` teaches
     /// nothing of speed, but that a failure counts as a slow request in any case.
     pub fn done(mut self, outcome: Outcome, latency: impl Into<Option<Duration>>) {
-        let now = self.core.now();
+        let now = self.entry.slot.live().clock();
         self.end(outcome, latency.into(), now);
     }
 
@@ -113,9 +110,10 @@ impl Lease {
 
     fn end(&mut self, outcome: Outcome, latency: Option<Duration>, now: u64) {
         if std::mem::replace(&mut self.open, false) {
-            self.core.live.release(self.slot, self.generation);
+            let live = self.entry.slot.live();
+            live.release(self.slot, self.generation);
             if outcome != Outcome::Cancelled {
-                self.core.live.learn(self.slot, outcome, latency, now);
+                live.learn(self.slot, outcome, latency, now);
             }
         }
     }

@@ -14,10 +14,12 @@ pub(crate) mod slow_start;
 use std::time::Duration;
 
 pub(crate) use arena::{Arena, CHUNKS};
+use coarsetime::Instant;
 use ejection::Failures;
 use latency::Latency;
 pub(crate) use load::InFlight;
 use load::Reported;
+use slots::SlotBook;
 
 use crate::lease::Outcome;
 use crate::spec::PoolSpec;
@@ -32,6 +34,8 @@ pub(crate) struct Live {
     in_flight: Arena<InFlight>,
     gauges: Arena<Gauge>,
     failures: Arena<Failures>,
+    slots: SlotBook,
+    made: Instant,
     /// The latest time that the pool was told, in nanoseconds since it was made. Never falls.
     now: AtomicU64,
     /// Age in nanoseconds beyond which a report counts as none.
@@ -61,6 +65,8 @@ impl Live {
             in_flight: Arena::new(),
             gauges: Arena::new(),
             failures: Arena::new(),
+            slots: SlotBook::default(),
+            made: Instant::now(),
             now: AtomicU64::new(0),
             max_age: (spec.load.max_age_s * SECOND) as u64,
             half_life_s: spec.latency.half_life_s,
@@ -70,6 +76,18 @@ impl Live {
             count_failures: ejection.is_some(),
             due: AtomicBool::new(false),
         }
+    }
+
+    /// Nanoseconds since the pool was made, by the system's coarse monotonic clock: some milliseconds are no matter for
+    /// anything here, and a precise clock is a good part of what a lease costs.
+    pub(crate) fn clock(&self) -> u64 {
+        // What a model checker runs again must come out the same.
+        if cfg!(loom) { 0 } else { self.made.elapsed().as_nanos() }
+    }
+
+    /// Slots ever given out: every number is below.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.made()
     }
 
     /// Makes room for slots below `count`. For writers.

@@ -1,11 +1,8 @@
 //! The answer: an instance and how it was found.
 
-use std::sync::Arc;
-
 use crate::compile::Snapshot;
 use crate::compile::roster::Entry;
 use crate::instance::Instance;
-use crate::pool::Core;
 use crate::publish::{Guarded, Hold};
 use crate::route::RouteShared;
 
@@ -38,8 +35,6 @@ pub struct Picks<'a> {
 #[derive(Clone)]
 pub struct OwnedPick {
     entry: Hold<Entry>,
-    // Declared behind the entry, which the pool frees.
-    _core: Arc<Core>,
     picked: Picked,
     version: u64,
 }
@@ -137,11 +132,10 @@ impl<'a> Pick<'a> {
         self.picked.keyless()
     }
 
-    /// Keeps the instance without keeping its list. Two atomic additions, no allocation.
+    /// Keeps the instance without keeping its list. One atomic addition, no allocation.
     pub fn to_owned(&self) -> OwnedPick {
         OwnedPick {
             entry: self.snapshot.roster.list[self.picked.index()].clone(),
-            _core: self.route.core.clone(),
             picked: self.picked,
             version: self.version(),
         }

@@ -9,6 +9,7 @@ use crate::lease::Lease;
 use crate::live::Live;
 use crate::pick::{Pick, Picked, Picks};
 use crate::policy::rotation::Rotation;
+use crate::policy::roulette::Guide;
 use crate::policy::table::Table;
 use crate::policy::{Plan, power_of_two};
 use crate::pool::{Core, nothing};
@@ -52,11 +53,13 @@ struct PickerLane {
 
 /// How a lane takes an instance.
 enum Take {
+    /// A draw that the guide decides, over members without gaps; the list position of the first.
+    Guided(Guide, u32),
+    /// The rotation's order and the next turn.
+    Turn(Arc<[u32]>, usize),
     Draw,
     /// Two draws, and the less loaded of the two.
     OfTwo(Load),
-    /// The rotation's order and the next turn.
-    Turn(Arc<[u32]>, usize),
     /// The next turn of the golden form.
     Golden(u64),
 }
@@ -132,7 +135,7 @@ impl Picker {
         // would be taken apart and put together again on the quick one.
         let picked = if request.shape == Shape::Plain
             && let Some(lane) = &mut self.lane
-            && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
+            && let Some(picked) = lane.take_at_once(&mut self.hand.rng)
         {
             picked
         } else {
@@ -143,6 +146,12 @@ impl Picker {
 
     #[inline(never)]
     fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        if request.shape == Shape::Plain
+            && let Some(lane) = &mut self.lane
+            && let Some(picked) = lane.take_by_table(&mut self.hand.rng, &self.core.live)
+        {
+            return Ok(picked);
+        }
         // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is.
         let lane = self.route.shared().tagged_lane(&self.snapshot, request);
         let taken = match lane {
@@ -176,11 +185,14 @@ impl Picker {
             // Nobody in a lane has a limit, so the first is never full.
             let (rng, live) = (&mut self.hand.rng, &self.core.live);
             let nobody = NoInstance { reason: Reason::Empty, tier: 0, branch: 0 };
-            return Lease::take(&self.core, &self.snapshot, |_| lane.take(rng, live).ok_or(nobody));
+            return Lease::take(live, &self.snapshot, |_| {
+                lane.take_at_once(rng).or_else(|| lane.take_by_table(rng, live)).ok_or(nobody)
+            });
         }
         self.leave_lane();
         let (shared, snapshot, hand) = (self.route.shared(), &self.snapshot, &mut self.hand);
-        let outcome = Lease::take(&self.core, snapshot, |full| shared.choose(snapshot, request, full, hand));
+        let outcome =
+            Lease::take(&self.core.live, snapshot, |full| shared.choose(snapshot, request, full, hand));
         self.enter_lane();
         outcome
     }
@@ -240,7 +252,7 @@ impl Picker {
     fn leave_lane(&mut self) {
         let Some(PickerLane { take, lane }) = &self.lane else { return };
         let turn = match *take {
-            Take::Draw | Take::OfTwo(_) => return,
+            Take::Guided(..) | Take::Draw | Take::OfTwo(_) => return,
             Take::Turn(_, turn) => turn as u64,
             Take::Golden(turn) => turn,
         };
@@ -253,33 +265,60 @@ impl Picker {
 }
 
 impl PickerLane {
+    /// Takes one of the set in a few steps; `None` for the ways that take more, with no number drawn.
     #[inline(always)]
-    fn take(&mut self, rng: &mut PickerRng, live: &Live) -> Option<Picked> {
+    fn take_at_once(&mut self, rng: &mut PickerRng) -> Option<Picked> {
+        let index = match &mut self.take {
+            Take::Guided(guide, first) => {
+                let draw = rng.draw();
+                match guide.find(draw) {
+                    Some(rank) => *first + rank as u32,
+                    None => *first + self.lane.set.table.draw(draw) as u32,
+                }
+            }
+            Take::Turn(order, turn) => {
+                let index = *order.get(*turn)?;
+                let next = *turn + 1;
+                *turn = if next == order.len() { begin() } else { next };
+                index
+            }
+            _ => return None,
+        };
+        Some(self.lane.picked(index))
+    }
+
+    /// Takes one of the set in the other ways.
+    fn take_by_table(&mut self, rng: &mut PickerRng, live: &Live) -> Option<Picked> {
         let table = &self.lane.set.table;
         let index = match &mut self.take {
             Take::Draw => table.index(table.draw(rng.draw()))?,
             Take::OfTwo(load) => table.index(power_of_two::pick_of_two(*load, table, live, rng)?)?,
-            Take::Turn(order, turn) => {
-                let index = *order.get(*turn)?;
-                let next = *turn + 1;
-                *turn = if next < order.len() { next } else { 0 };
-                index
-            }
             Take::Golden(turn) => {
                 let point = turn.wrapping_mul(GOLDEN);
                 *turn = turn.wrapping_add(1);
                 table.index(table.draw(point))?
             }
+            Take::Guided(..) | Take::Turn(..) => return None,
         };
         Some(self.lane.picked(index))
     }
+}
+
+/// The turn behind the last. A call of something rare makes the compiler branch, which is foreseen, where it would compute the
+/// next turn from the comparison and lengthen what each pick waits for.
+#[cold]
+fn begin() -> usize {
+    0
 }
 
 impl PickerHand {
     /// How this hand takes from a lane; `None` where it cannot do so quickly.
     fn take(&self, lane: &Lane) -> Option<Take> {
         match (&lane.set.plan, &lane.position) {
-            (Plan::Roulette, _) => Some(Take::Draw),
+            (Plan::Roulette, _) => Some(match lane.set.table.guide() {
+                Some((guide, first)) => Take::Guided(guide.clone(), first),
+                None => Take::Draw,
+            }),
             (Plan::PowerOfTwo(options), _) if options.choices == 2 => Some(Take::OfTwo(options.load)),
             (Plan::Rotation(rotation), Some(position)) => {
                 let turn = self.cursors.of(position)?.turn(position, &lane.set.table, rotation, self.start);

@@ -22,7 +22,7 @@ use crate::spec::{PoolSpec, RouteSpec};
 
 /// The instances of one service, their live state, and the routes compiled for them.
 ///
-/// Clones share the pool. Routes, pickers and leases keep it alive.
+/// Clones share the pool. Routes and pickers keep it alive; leases and kept picks outlive it.
 ///
 /// # Updates
 ///

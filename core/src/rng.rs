@@ -69,16 +69,14 @@ pub(crate) fn mix2(a: u64, b: u64) -> u64 {
 /// A number that differs between calls, threads, processes and hosts. One system call where the system has one for it,
 /// no allocation, so that a fork handler may use it.
 pub(crate) fn entropy() -> u64 {
-    let mut bytes = [0_u8; 8];
     #[cfg(all(target_os = "linux", not(miri)))]
-    if crate::publish::system_entropy(&mut bytes) {
-        return u64::from_ne_bytes(bytes);
+    if let Some(drawn) = crate::publish::system_entropy() {
+        return drawn;
     }
     // The standard library's keys come from the system, once a thread, and count up from there.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
-    bytes = hasher.finish().to_ne_bytes();
-    u64::from_ne_bytes(bytes)
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -283,7 +283,7 @@ impl Route {
     pub fn lease(&self, request: &Request<'_>) -> Result<Lease, NoInstance> {
         let shared = &*self.shared;
         let snapshot = shared.core.published.load();
-        Lease::take(&shared.core, &snapshot, |full| {
+        Lease::take(&shared.core.live, &snapshot, |full| {
             if full.is_empty()
                 && let Some(lane) = shared.lane(&snapshot, request)
                 && let Some(picked) = lane.take(&shared.core.live, &mut shared.hand())

@@ -1,6 +1,7 @@
 //! Leases, load-aware policies, ramps and ejection, through the public interface.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pointsman::{
@@ -54,6 +55,28 @@ fn a_lease_counts_until_it_ends_by_whatever_way() {
     assert_eq!(in_flight(&route), BTreeMap::from([("a".into(), 1)]));
     drop(leases);
     assert_eq!(in_flight(&route), BTreeMap::new());
+}
+
+#[test]
+fn a_lease_and_a_kept_pick_outlive_their_pool_and_the_hook_is_told_when_the_last_is_done() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let options = {
+        let told = told.clone();
+        PoolOptions::new().release(move |user_data| told.lock().expect("no panic").push(user_data))
+    };
+    let list = ["a", "b", "c"].iter().zip(1..).map(|(id, user_data)| Instance::new(*id).user_data(user_data));
+    let pool = Pool::with(options, list).expect("a good list");
+    let route = pool.route(RouteSpec::new(Policy::RoundRobin).tier(Tier::new())).expect("a good spec");
+    let lease = route.lease(&PLAIN).expect("an instance");
+    let kept = route.pick(&PLAIN).expect("an instance").to_owned();
+    drop((pool, route));
+    let (leased, picked) = (lease.instance().user_data, kept.instance().user_data);
+    let told_of = || told.lock().expect("no panic").clone();
+    assert_eq!(told_of(), [6 - leased - picked], "the one that nobody holds");
+    lease.done(Outcome::Failure, Duration::from_millis(3));
+    assert_eq!(told_of()[1..], [leased]);
+    drop((kept.clone(), kept));
+    assert_eq!(told_of()[2..], [picked]);
 }
 
 #[test]

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 
+use super::Live;
 use crate::sync::Mutex;
 
-/// The slots of a pool.
+/// Which slots are taken.
 #[derive(Default)]
-pub(crate) struct SlotBook {
+pub(super) struct SlotBook {
     pages: Mutex<Pages>,
 }
 
@@ -20,37 +21,45 @@ struct Pages {
     made: u32,
 }
 
-/// The right to one slot.
+/// The right to one slot. Reaches the live state also when the pool is gone.
 pub(crate) struct Slot {
     number: u32,
-    book: Arc<SlotBook>,
+    live: Arc<Live>,
 }
 
 impl SlotBook {
-    pub(crate) fn open(self: &Arc<Self>) -> Arc<Slot> {
+    fn take(&self) -> u32 {
         let mut pages = self.pages.lock();
-        let number = pages.free.pop().unwrap_or_else(|| {
+        pages.free.pop().unwrap_or_else(|| {
             pages.made += 1;
             pages.made - 1
-        });
-        Arc::new(Slot { number, book: self.clone() })
+        })
     }
 
     /// Slots ever made: every number is below.
-    pub(crate) fn made(&self) -> usize {
+    pub(super) fn made(&self) -> usize {
         self.pages.lock().made as usize
     }
 }
 
 impl Slot {
+    pub(crate) fn open(live: &Arc<Live>) -> Arc<Self> {
+        Arc::new(Self { number: live.slots.take(), live: live.clone() })
+    }
+
     #[inline]
     pub(crate) fn number(&self) -> u32 {
         self.number
+    }
+
+    #[inline]
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.book.pages.lock().free.push(self.number);
+        self.live.slots.pages.lock().free.push(self.number);
     }
 }

@@ -15,6 +15,8 @@
 //!
 //! The number of bits a draw has is a parameter, so that a test can enumerate every draw there is.
 
+use std::sync::Arc;
+
 /// Bits of a draw.
 pub(crate) const BITS: u32 = 64;
 
@@ -73,7 +75,13 @@ pub(crate) fn scale(draw: u64, to: u64) -> u64 {
 pub(crate) struct Circle {
     /// The last point of each member, rising; the last of all is the last point of the circle.
     lasts: Box<[u64]>,
-    buckets: Box<[Bucket]>,
+    guide: Guide,
+}
+
+/// The part of a circle that decides most draws, also to be kept nearer to a hand.
+#[derive(Clone, Debug)]
+pub(crate) struct Guide {
+    buckets: Arc<[Bucket]>,
     /// The upper bits of a point that number its bucket, 1 to 32.
     bucket_bits: u32,
 }
@@ -112,20 +120,20 @@ impl Circle {
             let several = if borders > 1 { SEVERAL } else { 0 };
             buckets.push(Bucket { cut, rank: rank as u32 | several });
         }
-        Self { lasts, buckets: buckets.into(), bucket_bits }
+        Self { lasts, guide: Guide { buckets: buckets.into(), bucket_bits } }
+    }
+
+    pub(crate) fn guide(&self) -> &Guide {
+        &self.guide
     }
 
     /// The member that owns the point. O(1) expected, O(log n) at most.
     #[inline(always)]
     #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn find(&self, point: u64) -> usize {
-        let number = (point >> (BITS - self.bucket_bits)) as usize;
-        let fraction = fraction(point, self.bucket_bits);
-        match self.buckets.get(number) {
-            Some(bucket) if bucket.cut != fraction && bucket.rank < SEVERAL => {
-                (bucket.rank + u32::from(fraction > bucket.cut)) as usize
-            }
-            _ => self.search(point, number),
+        match self.guide.find(point) {
+            Some(rank) => rank,
+            None => self.search(point),
         }
     }
 
@@ -134,9 +142,10 @@ impl Circle {
     #[cfg_attr(not(feature = "__no-panic"), inline(never))]
     #[cfg_attr(feature = "__no-panic", inline(always))]
     #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
-    fn search(&self, point: u64, number: usize) -> usize {
+    fn search(&self, point: u64) -> usize {
+        let number = self.guide.bucket(point);
         let rank_at =
-            |number: usize| self.buckets.get(number).map(|bucket| (bucket.rank & !SEVERAL) as usize);
+            |number: usize| self.guide.buckets.get(number).map(|bucket| (bucket.rank & !SEVERAL) as usize);
         let begin = rank_at(number).unwrap_or(0);
         let end = rank_at(number + 1).unwrap_or(self.lasts.len().saturating_sub(1));
         let bucket = self.lasts.get(begin..end).unwrap_or(&[]);
@@ -168,7 +177,25 @@ impl Circle {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        size_of_val(&*self.lasts) + size_of_val(&*self.buckets)
+        size_of_val(&*self.lasts) + size_of_val(&*self.guide.buckets)
+    }
+}
+
+impl Guide {
+    /// The member that owns the point; `None` where its bucket does not tell.
+    #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
+    pub(crate) fn find(&self, point: u64) -> Option<usize> {
+        let bucket = self.buckets.get(self.bucket(point))?;
+        let fraction = fraction(point, self.bucket_bits);
+        (bucket.cut != fraction && bucket.rank < SEVERAL)
+            .then(|| (bucket.rank + u32::from(fraction > bucket.cut)) as usize)
+    }
+
+    /// The number of the point's bucket.
+    #[inline(always)]
+    fn bucket(&self, point: u64) -> usize {
+        (point >> (BITS - self.bucket_bits)) as usize
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::roulette::{BITS, Circle, compensated_sum, scale, widths};
+use super::roulette::{BITS, Circle, Guide, compensated_sum, scale, widths};
 
 /// A member of a set: where its instance stands in the list, and where its live state lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,15 @@ impl Table {
         match &self.weights {
             Weights::Equal(_) => scale(draw, self.members.len() as u64) as usize,
             Weights::Each { circle, .. } => circle.find(draw),
+        }
+    }
+
+    /// What decides most draws by weight, and the list position of the first member, where the others follow it without a
+    /// gap.
+    pub(crate) fn guide(&self) -> Option<(&Guide, u32)> {
+        match &self.weights {
+            Weights::Equal(_) => None,
+            Weights::Each { circle, .. } => Some((circle.guide(), self.run?)),
         }
     }
 

@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use coarsetime::Instant;
-
 use super::edit;
 use super::next::Next;
 use super::tick::Clock;
@@ -13,7 +11,6 @@ use crate::error::UpdateError;
 use crate::fault;
 use crate::instance::Instance;
 use crate::live::Live;
-use crate::live::slots::SlotBook;
 use crate::position::PositionBook;
 use crate::publish::{CommitGate, Hold, Published, Retired, Waiting, watch_forks};
 use crate::release::{Hook, Releases};
@@ -22,19 +19,17 @@ use crate::route::{Route, RouteShared};
 use crate::spec::{PoolSpec, RouteSpec};
 use crate::sync::{AtomicBool, AtomicU64, Mutex, Ordering, global};
 
-/// What routes, pickers and leases share of a pool.
+/// What routes and pickers share of a pool.
 pub(crate) struct Core {
     pub(crate) published: Published<Snapshot>,
-    pub(crate) live: Live,
+    pub(crate) live: Arc<Live>,
     pub(crate) spec: PoolSpec,
     pub(crate) seed: Option<u64>,
     pub(super) releases: Option<Arc<Releases>>,
     pub(super) retired: Arc<Retired>,
-    pub(super) slots: Arc<SlotBook>,
     writer: Mutex<Writer>,
     /// Numbers not used before.
     stamps: AtomicU64,
-    made: Instant,
 }
 
 /// What only writers touch.
@@ -77,7 +72,13 @@ pub(super) struct History {
 impl Core {
     pub(super) fn new(spec: PoolSpec, seed: Option<u64>, hook: Option<Hook>) -> Arc<Self> {
         watch_forks();
-        let retired = Retired::new();
+        let releases = hook.map(Releases::new);
+        let told = releases.clone();
+        let retired = Retired::new(move || {
+            if let Some(releases) = &told {
+                releases.tell();
+            }
+        });
         let zone: Option<Arc<str>> = spec.zone.as_deref().map(Arc::from);
         let first = Hold::new(Snapshot::new(0, Roster::empty(zone), Vec::new()), &retired);
         let writer = Writer {
@@ -90,23 +91,19 @@ impl Core {
         };
         Arc::new(Self {
             published: Published::new(first),
-            live: Live::new(&spec),
+            live: Arc::new(Live::new(&spec)),
             spec,
             seed,
-            releases: hook.map(Releases::new),
+            releases,
             retired,
-            slots: Arc::default(),
             writer: Mutex::new(writer),
             stamps: AtomicU64::new(1),
-            made: Instant::now(),
         })
     }
 
-    /// Nanoseconds since the pool was made, by the system's coarse monotonic clock: some milliseconds are no matter for
-    /// anything here, and a precise clock is a good part of what a lease costs.
+    /// Nanoseconds since the pool was made.
     pub(crate) fn now(&self) -> u64 {
-        // What a model checker runs again must come out the same.
-        if cfg!(loom) { 0 } else { self.made.elapsed().as_nanos() }
+        self.live.clock()
     }
 
     /// Runs `change` as the only writer. What it lets go of is freed, and the host told, after the lock.
@@ -152,7 +149,7 @@ impl Core {
         fault::point("drafts");
         let next = Next::of(self, before, drafts);
         fault::point("next list");
-        self.live.grow(self.slots.made());
+        self.live.grow(self.live.slots());
         let now = self.live.set_now(now);
         if next.changed || first {
             // Slots that arrived are nobody's yet, so that all of this is undone by dropping it.
@@ -261,18 +258,6 @@ impl Core {
             routes: writer.routes.iter().flatten().filter(|record| record.is_alive()).count(),
         })
     }
-
-    /// Frees what nobody holds and tells the host. Not under a lock: destructors and the hook run here.
-    fn clean(&self) {
-        {
-            // Destructors take locks of ours, which a fork must find free; the hook is the host's and may fork.
-            let _gate = CommitGate::enter();
-            self.retired.empty();
-        }
-        if let Some(releases) = &self.releases {
-            releases.tell();
-        }
-    }
 }
 
 impl Drop for Core {
@@ -282,13 +267,14 @@ impl Drop for Core {
         writer.current = nothing();
         self.published.swap(nothing(), &mut writer.waiting);
         drop(std::mem::replace(&mut writer.waiting, Waiting::new()));
-        self.clean();
+        // Leases may be left, whose instances hold nothing else.
+        self.retired.close();
     }
 }
 
 global! {
     static NOTHING: LazyLock<Hold<Snapshot>> =
-        LazyLock::new(|| Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &Retired::new()));
+        LazyLock::new(|| Hold::new(Snapshot::new(0, Roster::empty(None), Vec::new()), &Retired::new(|| ())));
 }
 
 /// The snapshot of no list, for who must hold one and wants none. One for the whole process, never freed.
@@ -296,13 +282,13 @@ pub(crate) fn nothing() -> Hold<Snapshot> {
     NOTHING.clone()
 }
 
-/// Cleans up when a change is over, but where it panicked.
+/// Frees what nobody holds and tells the host, when a change is over, but where it panicked.
 struct Cleaner<'a>(&'a Core);
 
 impl Drop for Cleaner<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.0.clean();
+            self.0.retired.empty();
         }
     }
 }

@@ -75,7 +75,7 @@ impl Next {
         let slot: Arc<Slot> = match old {
             Some(old) => old.slot.clone(),
             None => {
-                let slot = core.slots.open();
+                let slot = Slot::open(&core.live);
                 self.arrived.push(slot.number());
                 slot
             }

@@ -70,12 +70,13 @@ impl Drop for CommitGate {
     }
 }
 
-/// Fills the bytes from the system; false where it could not.
+/// A number from the system; `None` where it has none to give.
 #[cfg(all(target_os = "linux", not(miri)))]
-pub(crate) fn system_entropy(bytes: &mut [u8; 8]) -> bool {
+pub(crate) fn system_entropy() -> Option<u64> {
+    let mut bytes = [0_u8; 8];
     // SAFETY: the pointer and the length are those of `bytes`.
     let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
-    usize::try_from(got) == Ok(bytes.len())
+    (usize::try_from(got) == Ok(bytes.len())).then(|| u64::from_ne_bytes(bytes))
 }
 
 #[cfg(all(unix, not(miri), not(loom)))]

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | above 0 | held by a snapshot, a picker, a lease or the published pointer |
 //! | 0 | on the retired list, reachable from nowhere else |
+//!
+//! A list is closed with its pool. Who holds a value longer, frees it himself.
 
 use std::fmt;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+use super::fork::CommitGate;
 #[cfg(loom)]
 use crate::sync::model::Witness;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
@@ -35,8 +38,16 @@ struct Header {
 
 /// Values whose last holder has let go. Any thread pushes; writers empty it.
 pub(crate) struct Retired {
+    /// [`closed`] when no writer will come any more.
     head: AtomicPtr<Header>,
     waiting: AtomicUsize,
+    /// Called after values were freed.
+    freed: Box<dyn Fn() + Send + Sync>,
+}
+
+/// Stands for a list that is closed; never read through.
+fn closed() -> *mut Header {
+    ptr::without_provenance_mut(align_of::<Header>())
 }
 
 /// One count of a value.
@@ -51,8 +62,10 @@ unsafe impl<T: Send + Sync> Send for Hold<T> {}
 unsafe impl<T: Send + Sync> Sync for Hold<T> {}
 
 impl Retired {
-    pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { head: AtomicPtr::new(ptr::null_mut()), waiting: AtomicUsize::new(0) })
+    /// `freed` is called each time that values may have been freed, outside every lock.
+    pub(crate) fn new(freed: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        let (head, waiting) = (AtomicPtr::new(ptr::null_mut()), AtomicUsize::new(0));
+        Arc::new(Self { head, waiting, freed: Box::new(freed) })
     }
 
     /// Values that wait to be freed.
@@ -62,6 +75,30 @@ impl Retired {
 
     /// Frees everything on the list, and what that lets go of in turn. Not under a lock: destructors run here.
     pub(crate) fn empty(&self) {
+        {
+            // Destructors take locks of ours, which a fork must find free; what is called then is the host's and may fork.
+            let _gate = CommitGate::enter();
+            self.free_all();
+        }
+        (self.freed)();
+    }
+
+    /// The same for the last time: whoever lets go of a value from now on frees it. Such values hold no others.
+    pub(crate) fn close(&self) {
+        {
+            let _gate = CommitGate::enter();
+            // Relaxed: on success there is nothing to take over.
+            let close = || {
+                self.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed)
+            };
+            while close().is_err() {
+                self.free_all();
+            }
+        }
+        (self.freed)();
+    }
+
+    fn free_all(&self) {
         loop {
             // Acquire pairs with the exchange in `push`: the values are seen as their last holders left them.
             let mut next = self.head.swap(ptr::null_mut(), Ordering::Acquire);
@@ -84,6 +121,10 @@ impl Retired {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let mut head = self.head.load(Ordering::Relaxed);
         loop {
+            if head == closed() {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                return self.free_now(header);
+            }
             // SAFETY: count 0: this thread alone has the node until the exchange.
             unsafe { header.as_ref().next.store(head, Ordering::Relaxed) };
             // Release pairs with the swap in `empty`.
@@ -93,6 +134,17 @@ impl Retired {
                 Err(now) => head = now,
             }
         }
+    }
+
+    #[cold]
+    fn free_now(&self, header: NonNull<Header>) {
+        {
+            let _gate = CommitGate::enter();
+            // SAFETY: count 0, and a closed list does not take the node: this thread alone has it. `free` was stored for its
+            // own type.
+            unsafe { (header.as_ref().free)(header.as_ptr()) };
+        }
+        (self.freed)();
     }
 }
 
@@ -187,7 +239,8 @@ impl<T: Send + Sync + fmt::Debug + 'static> fmt::Debug for Hold<T> {
 
 impl Drop for Retired {
     fn drop(&mut self) {
-        debug_assert!(self.head.load(Ordering::Relaxed).is_null(), "each node on the list holds the list");
+        let head = self.head.load(Ordering::Relaxed);
+        debug_assert!(head.is_null() || head == closed(), "each node on the list holds the list");
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Would catch: a count in flight that is lost or taken twice; a limit that two leases pass at once; an entry or a slot of
 //! live state that is given up, or given to another id, while a lease is open; the release hook called during the lease,
-//! twice or never.
+//! twice or never, also where the lease and the pool end at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,5 +108,26 @@ fn a_lease_outlives_its_instance() {
 fn a_lease_outlives_a_change_of_its_instance() {
     replaced_under_a_lease(4, |pool| {
         replace(pool, instance("a", 2).max_in_flight(1));
+    });
+}
+
+#[test]
+fn a_lease_outlives_its_pool() {
+    check(4, || {
+        let (pool, released) = pool_of(instance("a", 1));
+        let route = route_of(&pool);
+        let lease = route.lease(&PLAIN).expect("no limit");
+        let holder = {
+            let released = released.clone();
+            thread::spawn(move || {
+                assert_eq!(lease.instance().user_data, 1);
+                thread::yield_now();
+                assert!(!released.has(1), "told of an instance that a lease can return");
+                lease.done(Outcome::Success, None);
+            })
+        };
+        drop((route, pool));
+        holder.join().expect("the lease is done");
+        assert!(released.has(1), "never told of an instance that nothing can return");
     });
 }

@@ -49,6 +49,7 @@ const BEGIN: &str = "threads::two_threads_that_begin_at_once_have_a_slot_each";
 const REUSE: &str = "threads::a_thread_takes_over_the_slot_of_one_that_ended";
 const FREE: &str = "threads::a_slot_that_is_free_goes_to_one_of_two_threads";
 const LEASED: &str = "leases::a_lease_outlives_its_instance";
+const LAST: &str = "leases::a_lease_outlives_its_pool";
 
 #[rustfmt::skip]
 const MUTANTS: &[Mutant] = &[
@@ -80,6 +81,7 @@ const MUTANTS: &[Mutant] = &[
     mutant("publish/hold.rs", "self.head.compare_exchange_weak(head, header.as_ptr(), Ordering::Release, Ordering::Relaxed)", "split", HELD),
     mutant("publish/hold.rs", "header.count.fetch_sub(1, Ordering::AcqRel)", "relaxed", HELD),
     mutant("publish/hold.rs", "header.count.fetch_sub(1, Ordering::AcqRel)", "split", HELD),
+    mutant("publish/hold.rs", "self.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed)", "split", LAST),
     mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "split", LEASES),
     mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "skipped", PICKER),
 

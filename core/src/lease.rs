@@ -56,20 +56,9 @@ impl Lease {
                 }
                 _ => refused,
             })?;
-            let Some(entry) = snapshot.roster.list.get(picked.index()) else {
-                let (tier, branch) = (picked.tier, picked.branch);
-                return Err(NoInstance { reason: Reason::Empty, tier, branch });
-            };
-            let slot = snapshot.roster.slot(picked.index);
-            if live.acquire(slot, entry.instance.max_in_flight) {
-                return Ok(Self {
-                    entry: entry.clone(),
-                    picked,
-                    version: snapshot.version,
-                    slot,
-                    generation: fork_generation(),
-                    open: true,
-                });
+            let limit = snapshot.roster.instance(picked.index).and_then(|instance| instance.max_in_flight);
+            if let Some(lease) = Self::of(live, snapshot, picked, limit) {
+                return Ok(lease);
             }
             if full.try_push(picked).is_err() {
                 return Err(NoInstance {
@@ -79,6 +68,21 @@ impl Lease {
                 });
             }
         }
+    }
+
+    /// A lease of the picked instance; `None` where as many as `limit` are open.
+    #[inline]
+    pub(crate) fn of(live: &Live, snapshot: &Snapshot, picked: Picked, limit: Option<u32>) -> Option<Self> {
+        let entry = snapshot.roster.list.get(picked.index())?;
+        let slot = snapshot.roster.slot(picked.index);
+        live.acquire(slot, limit).then(|| Self {
+            entry: entry.clone(),
+            picked,
+            version: snapshot.version,
+            slot,
+            generation: fork_generation(),
+            open: true,
+        })
     }
 
     /// The instance, as it was when it was picked.
@@ -98,8 +102,9 @@ impl Lease {
 
     /// Ends the lease. `latency` is the caller's measure, best the time to the first byte of the response; `None` teaches
     /// nothing of speed, but that a failure counts as a slow request in any case.
+    #[inline]
     pub fn done(mut self, outcome: Outcome, latency: impl Into<Option<Duration>>) {
-        let now = self.entry.slot.live().clock();
+        let now = self.entry.live.clock();
         self.end(outcome, latency.into(), now);
     }
 
@@ -110,16 +115,17 @@ impl Lease {
 
     fn end(&mut self, outcome: Outcome, latency: Option<Duration>, now: u64) {
         if std::mem::replace(&mut self.open, false) {
-            let live = self.entry.slot.live();
-            live.release(self.slot, self.generation);
+            let live = &*self.entry.live;
             if outcome != Outcome::Cancelled {
                 live.learn(self.slot, outcome, latency, now);
             }
+            live.release(self.slot, self.generation);
         }
     }
 }
 
 impl Drop for Lease {
+    #[inline]
     fn drop(&mut self) {
         self.end(Outcome::Cancelled, None, 0);
     }

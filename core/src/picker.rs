@@ -15,7 +15,7 @@ use crate::policy::{Plan, power_of_two};
 use crate::pool::{Core, nothing};
 use crate::position::{Cursors, Position, Start};
 use crate::publish::{Guarded, Hold, fork_generation};
-use crate::request::{Request, Shape};
+use crate::request::Request;
 use crate::rng::{Draw, GOLDEN, PickerRng, entropy, mix2};
 use crate::route::Route;
 use crate::select::Hand;
@@ -133,7 +133,7 @@ impl Picker {
         self.refresh();
         // What either way gives is small, and what is made of it comes behind both: a pick that came whole out of the slow one
         // would be taken apart and put together again on the quick one.
-        let picked = if request.shape == Shape::Plain
+        let picked = if request.shape.is_open()
             && let Some(lane) = &mut self.lane
             && let Some(picked) = lane.take_at_once(&mut self.hand.rng)
         {
@@ -146,22 +146,21 @@ impl Picker {
 
     #[inline(never)]
     fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
-        if request.shape == Shape::Plain
+        if request.shape.is_open()
             && let Some(lane) = &mut self.lane
             && let Some(picked) = lane.take_by_table(&mut self.hand.rng, &self.core.live)
         {
             return Ok(picked);
         }
-        // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is.
-        let lane = self.route.shared().tagged_lane(&self.snapshot, request);
-        let taken = match lane {
-            Some(lane) => lane.take(&self.core.live, &mut self.hand),
-            None => self.route.shared().owner(&self.snapshot, request),
-        };
-        match taken {
-            Some(picked) => Ok(picked),
-            None => self.choose_along_tiers(request),
+        // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is. Of the plain lanes,
+        // those that are left are of policies without a cursor.
+        let lane = self.route.shared().lane(&self.snapshot, request);
+        if let Some(lane) = lane.filter(|_| self.lane.is_none() || !request.shape.is_open())
+            && let Some(picked) = lane.take(&self.core.live, request.key, &mut self.hand)
+        {
+            return Ok(picked);
         }
+        self.choose_along_tiers(request)
     }
 
     #[inline(never)]
@@ -179,7 +178,7 @@ impl Picker {
     /// No instance can take the request; the reason is the furthest that any tier came.
     pub fn lease(&mut self, request: &Request<'_>) -> Result<Lease, NoInstance> {
         self.refresh();
-        if request.shape == Shape::Plain
+        if request.shape.is_open()
             && let Some(lane) = &mut self.lane
         {
             // Nobody in a lane has a limit, so the first is never full.

@@ -27,11 +27,19 @@ pub struct Request<'a> {
 pub(crate) enum Shape {
     /// Nothing but the route decides.
     Plain,
+    /// The route and, where it hashes keys, the request's key.
+    Key,
     /// The route and the request's tags.
     Tags,
-    /// The route and the request's key.
-    Key,
     Other,
+}
+
+impl Shape {
+    /// Whether the request may find its answer in the lane of those without constraints.
+    #[inline(always)]
+    pub(crate) const fn is_open(self) -> bool {
+        matches!(self, Self::Plain | Self::Key)
+    }
 }
 
 impl<'a> Request<'a> {

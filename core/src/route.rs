@@ -137,25 +137,13 @@ impl RouteShared {
     }
 
     #[inline(never)]
-    fn choose_by_request(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
-        match self.owner(snapshot, request) {
-            Some(picked) => Ok(picked),
-            None => self.choose_along_tiers(snapshot, request),
-        }
-    }
-
-    #[inline(never)]
     fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
         self.choose(snapshot, request, &[], &mut self.hand())
     }
 
-    /// The owner of a request with nothing but a key, where the route hashes keys.
-    #[inline]
-    pub(crate) fn owner(&self, snapshot: &Snapshot, request: &Request<'_>) -> Option<Picked> {
-        if request.shape != Shape::Key {
-            return None;
-        }
-        self.plain_lane(snapshot)?.owner(request.key?)
+    #[inline(never)]
+    fn lease_by_request(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Lease, NoInstance> {
+        Lease::take(&self.core.live, snapshot, |full| self.choose(snapshot, request, full, &mut self.hand()))
     }
 
     /// The lane of requests without constraints.
@@ -176,10 +164,7 @@ impl RouteShared {
     /// The lane of the request, where it has one.
     #[inline]
     pub(crate) fn lane<'a>(&self, snapshot: &'a Snapshot, request: &Request<'_>) -> Option<&'a Lane> {
-        match request.shape {
-            Shape::Plain => self.plain_lane(snapshot),
-            _ => self.tagged_lane(snapshot, request),
-        }
+        if request.shape.is_open() { self.plain_lane(snapshot) } else { self.tagged_lane(snapshot, request) }
     }
 
     /// Takes several different ones, each as if those before were excluded. Returns how many there were.
@@ -252,11 +237,11 @@ impl Route {
         let shared = &*self.shared;
         let snapshot = shared.core.published.load();
         let picked = if let Some(lane) = shared.lane(&snapshot, request)
-            && let Some(picked) = lane.take(&shared.core.live, &mut shared.hand())
+            && let Some(picked) = lane.take(&shared.core.live, request.key, &mut shared.hand())
         {
             picked
         } else {
-            shared.choose_by_request(&snapshot, request)?
+            shared.choose_along_tiers(&snapshot, request)?
         };
         Ok(Pick::new(snapshot, shared, picked))
     }
@@ -280,18 +265,19 @@ impl Route {
     /// # Errors
     ///
     /// No instance can take the request; the reason is the furthest that any tier came.
+    // Inline, so that a lease is made where the caller keeps it.
+    #[inline]
     pub fn lease(&self, request: &Request<'_>) -> Result<Lease, NoInstance> {
         let shared = &*self.shared;
         let snapshot = shared.core.published.load();
-        Lease::take(&shared.core.live, &snapshot, |full| {
-            if full.is_empty()
-                && let Some(lane) = shared.lane(&snapshot, request)
-                && let Some(picked) = lane.take(&shared.core.live, &mut shared.hand())
-            {
-                return Ok(picked);
-            }
-            shared.choose(&snapshot, request, full, &mut shared.hand())
-        })
+        if let Some(lane) = shared.lane(&snapshot, request)
+            && let Some(picked) = lane.take(&shared.core.live, request.key, &mut shared.hand())
+            // Nobody in a lane has a limit.
+            && let Some(lease) = Lease::of(&shared.core.live, &snapshot, picked, None)
+        {
+            return Ok(lease);
+        }
+        shared.lease_by_request(&snapshot, request)
     }
 
     /// Fills `out` with different instances in the order of drawing without replacement, for failover lists and hedged

@@ -11,6 +11,8 @@ use super::groups::Group;
 use super::tier::CompiledTier;
 use crate::live::Live;
 use crate::pick::Picked;
+use crate::policy::consistent_hash::Hashing;
+use crate::policy::table::Table;
 use crate::policy::{Plan, Set, power_of_two};
 use crate::position::Position;
 use crate::select::Hand;
@@ -79,10 +81,10 @@ impl Lane {
         decided.then(|| Self { tier: tier as u16, set: group.set.clone(), position: group.position.clone() })
     }
 
-    /// Takes one of the set, for policies that need little more than a draw or a turn; `None` for others, with no number
-    /// drawn.
+    /// Takes one of the set, for policies that need little more than a draw, a turn or the key; `None` for others, with no
+    /// number drawn.
     #[inline(always)]
-    pub(crate) fn take(&self, live: &Live, hand: &mut impl Hand) -> Option<Picked> {
+    pub(crate) fn take(&self, live: &Live, key: Option<&[u8]>, hand: &mut impl Hand) -> Option<Picked> {
         let table = &self.set.table;
         let index = match (&self.set.plan, &self.position) {
             (Plan::Roulette, _) => table.index(table.draw(hand.draw()))?,
@@ -90,26 +92,22 @@ impl Lane {
             (Plan::PowerOfTwo(options), _) if options.choices == 2 => {
                 table.index(power_of_two::pick_of_two(options.load, table, live, hand)?)?
             }
+            (Plan::ConsistentHash(hashing), _) => owner(hashing, table, key?)?,
             _ => return None,
         };
         Some(self.picked(index))
-    }
-
-    /// The owner of the key, for policies that hash it; `None` for others.
-    #[inline]
-    pub(crate) fn owner(&self, key: &[u8]) -> Option<Picked> {
-        match &self.set.plan {
-            Plan::ConsistentHash(hashing) => {
-                self.set.table.index(hashing.owner(key)?).map(|index| self.picked(index))
-            }
-            _ => None,
-        }
     }
 
     #[inline(always)]
     pub(crate) fn picked(&self, index: u32) -> Picked {
         Picked { index, tier: self.tier, branch: 0, relaxed: false, keyless: false }
     }
+}
+
+/// Out of the way of those that draw.
+#[inline(never)]
+fn owner(hashing: &Hashing, table: &Table, key: &[u8]) -> Option<u32> {
+    table.index(hashing.owner(key)?)
 }
 
 impl Tagged {

@@ -11,12 +11,17 @@ use super::ends::Ends;
 use super::tags::TagIndex;
 use crate::fault;
 use crate::instance::Instance;
+use crate::live::Live;
 use crate::live::slots::Slot;
 use crate::publish::Hold;
 use crate::release::Token;
 
 /// An instance in the pool, with the token that stands for its user data.
+// In this order, so that what a lease looks at lies beside the count.
+#[repr(C)]
 pub(crate) struct Entry {
+    /// The pool's live state, also when the pool is gone.
+    pub(crate) live: Arc<Live>,
     pub(crate) instance: Instance,
     /// Dropped when nothing can return the user data any more. `None` where nobody wants to know.
     pub(crate) token: Option<Arc<Token>>,

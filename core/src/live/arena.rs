@@ -33,16 +33,13 @@ impl<T> Arena<T> {
     /// The element, if there is room for it.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&T> {
-        // Chunk k holds the indices from FIRST · (2^k − 1) on.
-        let chunk = (index / FIRST + 1).ilog2() as usize;
-        let begin = FIRST * ((1 << chunk) - 1);
-        self.chunks.get(chunk)?.get()?.get(index - begin)
+        let (chunk, offset) = place(index);
+        self.chunks.get(chunk)?.get()?.get(offset)
     }
 
     /// The elements from `begin` on, `count` of them or as many as lie together.
     pub(crate) fn run(&self, begin: usize, count: usize) -> &[T] {
-        let chunk = (begin / FIRST + 1).ilog2() as usize;
-        let offset = begin - FIRST * ((1 << chunk) - 1);
+        let (chunk, offset) = place(begin);
         let rest = self
             .chunks
             .get(chunk)
@@ -55,6 +52,14 @@ impl<T> Arena<T> {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.chunks.iter().filter_map(OnceLock::get).map(|chunk| size_of_val(&**chunk)).sum()
     }
+}
+
+/// The chunk of an index and the place in it: chunk k holds the indices from FIRST · (2^k − 1) on.
+#[inline(always)]
+fn place(index: usize) -> (usize, usize) {
+    let shifted = index + FIRST;
+    let bit = shifted.ilog2();
+    ((bit - FIRST.ilog2()) as usize, shifted ^ (1 << bit))
 }
 
 #[cfg(test)]

@@ -27,21 +27,34 @@ fn count_in(word: u64, generation: u32) -> u32 {
     if (word >> 32) as u32 == generation { word as u32 } else { 0 }
 }
 
-/// Reads counts of this process.
+/// Reads counts of this process as numbers to compute with.
 #[derive(Clone, Copy)]
 pub(crate) struct Counting {
-    base: u64,
+    /// Turns a word of this generation with count c into the bits of 2⁵² + c, in which a count is the low end of the mantissa.
+    offset: u64,
 }
 
 impl Counting {
+    const UNIT: f64 = (1_u64 << 52) as f64;
+
     pub(crate) fn new() -> Self {
-        Self { base: u64::from(fork_generation()) << 32 }
+        Self::of(fork_generation())
     }
 
-    /// The count as a number to compute with. An older generation's word lies below the base, and so counts as 0.
+    fn of(generation: u32) -> Self {
+        Self { offset: Self::UNIT.to_bits().wrapping_sub(u64::from(generation) << 32) }
+    }
+
+    /// The count.
     #[inline(always)]
     pub(crate) fn count(self, in_flight: &InFlight) -> f64 {
-        (in_flight.0.load(Ordering::Relaxed).wrapping_sub(self.base) as i64 as f64).max(0.0)
+        self.count_or_less(in_flight).max(0.0)
+    }
+
+    /// The count; below zero for the word of an older generation, which is below any of this one.
+    #[inline(always)]
+    pub(crate) fn count_or_less(self, in_flight: &InFlight) -> f64 {
+        f64::from_bits(in_flight.0.load(Ordering::Relaxed).wrapping_add(self.offset)) - Self::UNIT
     }
 }
 
@@ -126,8 +139,10 @@ mod tests {
     #[test]
     fn counting_in_bulk_sees_the_same_counts() {
         let word = |generation: u64, count: u64| InFlight(AtomicU64::new(generation << 32 | count));
-        let counting = Counting { base: 3 << 32 };
+        let counting = Counting::of(3);
         assert_eq!(counting.count(&word(3, 7)), 7.0);
+        assert_eq!(counting.count(&word(3, u64::from(u32::MAX))), f64::from(u32::MAX));
+        assert!(counting.count_or_less(&word(2, 7)) < 0.0 && counting.count_or_less(&word(0, 0)) < 0.0);
         assert_eq!(counting.count(&word(2, 7)), 0.0);
         assert_eq!(counting.count(&word(0, 0)), 0.0);
     }

@@ -21,7 +21,7 @@ struct Pages {
     made: u32,
 }
 
-/// The right to one slot. Reaches the live state also when the pool is gone.
+/// The right to one slot.
 pub(crate) struct Slot {
     number: u32,
     live: Arc<Live>,
@@ -50,11 +50,6 @@ impl Slot {
     #[inline]
     pub(crate) fn number(&self) -> u32 {
         self.number
-    }
-
-    #[inline]
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
     }
 }
 

@@ -96,22 +96,23 @@ impl Costs for Side<'_> {
         counts.iter().zip(inverse).map(|(count, inverse)| self.counting.count(count) * inverse)
     }
 
-    /// Four at a time, none of which waits for the others.
+    /// Eight at a time, none of which waits for the others.
     #[inline(always)]
     fn lowest(&self, ranks: Range<usize>) -> f64 {
         let (counts, inverse) = self.counts(&ranks);
         let ((counts, more_counts), (inverse, more_inverse)) =
-            (counts.as_chunks::<4>(), inverse.as_chunks::<4>());
-        let mut lowest = [f64::INFINITY; 4];
+            (counts.as_chunks::<8>(), inverse.as_chunks::<8>());
+        let mut lowest = [f64::INFINITY; 8];
         for (counts, inverse) in counts.iter().zip(inverse) {
-            for at in 0..4 {
-                let cost = self.counting.count(&counts[at]) * inverse[at];
+            for at in 0..8 {
+                let cost = self.counting.count_or_less(&counts[at]) * inverse[at];
                 lowest[at] = if cost < lowest[at] { cost } else { lowest[at] };
             }
         }
         let more =
             more_counts.iter().zip(more_inverse).map(|(count, inverse)| self.counting.count(count) * inverse);
-        lowest.into_iter().chain(more).fold(f64::INFINITY, f64::min)
+        // What counts as none comes out below zero.
+        lowest.into_iter().chain(more).fold(f64::INFINITY, f64::min).max(0.0)
     }
 }
 
@@ -151,7 +152,7 @@ struct Block {
 const BLOCKS: usize = 64;
 
 /// Ranks of a block at least.
-const BLOCK: usize = 32;
+const BLOCK: usize = 128;
 
 /// Members up to which the exact way is short enough to go at once.
 const SMALL: usize = 64;
@@ -163,8 +164,9 @@ const IDLE_TRIES: u32 = 4;
 const TRIES: u32 = 8;
 
 /// One of those that tie for the lowest cost, by weight. Where a fair part of the set is idle, a draw from all soon falls on an
-/// idle one. Otherwise looks at all once for the lowest. Where many tie, a draw from all soon falls on one of them; else looks at the blocks that reach the lowest again for who ties, and at the block that the
-/// draw falls in for who it is. Counts may move meanwhile: what is found then was among the lowest a moment ago.
+/// idle one. Otherwise looks at all once for the lowest. Where many tie, a draw from all soon falls on one of them; else looks
+/// at the blocks that reach the lowest again for who ties, and at the block that the draw falls in for who it is. Counts may
+/// move meanwhile: what is found then was among the lowest a moment ago.
 #[inline]
 fn pick_by<D: Draw>(costs: &impl Costs, table: &Table, draw: &mut D) -> Option<usize> {
     // What is refused leaves the proportions of those that tie as they are, so draws from all may be mixed with the exact way.

@@ -25,13 +25,14 @@ pub(crate) fn pick_of_two(load: Load, table: &Table, live: &Live, draw: &mut imp
     let [one, other] = draw.draw_two();
     let first = table.draw(one);
     let second = another(table, first, other, draw)?;
-    let (one, other) = (table.member(first)?.slot, table.member(second)?.slot);
+    let (one, other) = (table.slot(first)?, table.slot(second)?);
     let second_wins = match load {
         // in flight / weight compared without dividing; weights are positive.
-        Load::InFlight => {
-            let counts = (f64::from(live.in_flight(one)), f64::from(live.in_flight(other)));
-            counts.1 * table.weight(first) < counts.0 * table.weight(second)
-        }
+        Load::InFlight => match (live.in_flight(one), live.in_flight(other)) {
+            // So often both that it is worth not to look at the weights.
+            (0, 0) => false,
+            (one, other) => f64::from(other) * table.weight(first) < f64::from(one) * table.weight(second),
+        },
         Load::Reported => {
             let now = live.now();
             // One without a report counts as the mean of the others, which is the other: a tie.

@@ -81,9 +81,8 @@ pub(crate) struct Circle {
 /// The part of a circle that decides most draws, also to be kept nearer to a hand.
 #[derive(Clone, Debug)]
 pub(crate) struct Guide {
+    /// 2 to 2³², a power of two: the upper bits of a point number its bucket.
     buckets: Arc<[Bucket]>,
-    /// The upper bits of a point that number its bucket, 1 to 32.
-    bucket_bits: u32,
 }
 
 /// A stretch of the circle that begins in member `rank`.
@@ -116,11 +115,11 @@ impl Circle {
                 rank += 1;
             }
             let borders = lasts[rank..].iter().take(2).take_while(|last| **last < end).count();
-            let cut = if borders == 0 { u32::MAX } else { fraction(lasts[rank], bucket_bits) };
+            let cut = if borders == 0 { u32::MAX } else { place(lasts[rank], 1 << bucket_bits).1 };
             let several = if borders > 1 { SEVERAL } else { 0 };
             buckets.push(Bucket { cut, rank: rank as u32 | several });
         }
-        Self { lasts, guide: Guide { buckets: buckets.into(), bucket_bits } }
+        Self { lasts, guide: Guide { buckets: buckets.into() } }
     }
 
     pub(crate) fn guide(&self) -> &Guide {
@@ -143,7 +142,7 @@ impl Circle {
     #[cfg_attr(feature = "__no-panic", inline(always))]
     #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     fn search(&self, point: u64) -> usize {
-        let number = self.guide.bucket(point);
+        let (number, _) = self.guide.place(point);
         let rank_at =
             |number: usize| self.guide.buckets.get(number).map(|bucket| (bucket.rank & !SEVERAL) as usize);
         let begin = rank_at(number).unwrap_or(0);
@@ -186,23 +185,24 @@ impl Guide {
     #[inline(always)]
     #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
     pub(crate) fn find(&self, point: u64) -> Option<usize> {
-        let bucket = self.buckets.get(self.bucket(point))?;
-        let fraction = fraction(point, self.bucket_bits);
+        let (number, fraction) = self.place(point);
+        let bucket = self.buckets.get(number)?;
         (bucket.cut != fraction && bucket.rank < SEVERAL)
             .then(|| (bucket.rank + u32::from(fraction > bucket.cut)) as usize)
     }
 
-    /// The number of the point's bucket.
     #[inline(always)]
-    fn bucket(&self, point: u64) -> usize {
-        (point >> (BITS - self.bucket_bits)) as usize
+    fn place(&self, point: u64) -> (usize, u32) {
+        place(point, self.buckets.len())
     }
 }
 
-/// The 32 bits behind the number of the point's bucket.
+/// The number of the point's bucket and the 32 bits behind it: by one multiplication, where two shifts by a number that varies
+/// take longer.
 #[inline(always)]
-fn fraction(point: u64, bucket_bits: u32) -> u32 {
-    ((point << bucket_bits) >> 32) as u32
+fn place(point: u64, buckets: usize) -> (usize, u32) {
+    let product = u128::from(point) * buckets as u128;
+    ((product >> 64) as usize, (product >> 32) as u32)
 }
 
 /// Buckets for each member: many where they stay in the first-level cache.

@@ -93,6 +93,16 @@ impl Table {
         }
     }
 
+    /// Where the member's live state lies. Without looking at it, if it can.
+    #[inline(always)]
+    #[cfg_attr(all(feature = "__no-panic", not(debug_assertions)), no_panic::no_panic)]
+    pub(crate) fn slot(&self, rank: usize) -> Option<u32> {
+        match self.slot_run {
+            Some(first) => Some(first + rank as u32),
+            None => self.members.get(rank).map(|member| member.slot),
+        }
+    }
+
     pub(crate) fn members(&self) -> impl Iterator<Item = Member> + '_ {
         self.members.iter().copied()
     }

@@ -106,6 +106,6 @@ impl Next {
                 token
             })
         });
-        Hold::new(Entry { instance, token, slot }, &core.retired)
+        Hold::new(Entry { live: core.live.clone(), instance, token, slot }, &core.retired)
     }
 }

@@ -199,6 +199,7 @@ impl<T: Send + Sync + 'static> Hold<T> {
 }
 
 impl<T: Send + Sync + 'static> Clone for Hold<T> {
+    #[inline]
     fn clone(&self) -> Self {
         // SAFETY: `self` keeps the count above zero.
         unsafe { Self::from_raw_shared(self.node.as_ptr()) }

@@ -37,6 +37,8 @@ use crate::spec::Load;
 pub struct Picker {
     /// What a request without constraints comes to in the snapshot.
     lane: Option<PickerLane>,
+    /// Whether that was looked up. Entering a lane settles where its cursor begins.
+    entered: bool,
     hand: PickerHand,
     // Before the route, whose pool frees it.
     snapshot: Hold<Snapshot>,
@@ -101,9 +103,9 @@ impl Picker {
             seeded,
             generation: fork_generation(),
         };
-        // The first pick enters the lane, so that `start_at` comes before.
         Self {
             lane: None,
+            entered: false,
             hand,
             snapshot: shared.core.published.hold(),
             route: route.clone(),
@@ -135,7 +137,7 @@ impl Picker {
         // would be taken apart and put together again on the quick one.
         let picked = if request.shape.is_open()
             && let Some(lane) = &mut self.lane
-            && let Some(picked) = lane.take_at_once(&mut self.hand.rng)
+            && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
         {
             picked
         } else {
@@ -146,11 +148,14 @@ impl Picker {
 
     #[inline(never)]
     fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
-        if request.shape.is_open()
-            && let Some(lane) = &mut self.lane
-            && let Some(picked) = lane.take_by_table(&mut self.hand.rng, &self.core.live)
-        {
-            return Ok(picked);
+        if !self.entered {
+            self.enter_lane();
+            if request.shape.is_open()
+                && let Some(lane) = &mut self.lane
+                && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
+            {
+                return Ok(picked);
+            }
         }
         // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is. Of the plain lanes,
         // those that are left are of policies without a cursor.
@@ -184,9 +189,7 @@ impl Picker {
             // Nobody in a lane has a limit, so the first is never full.
             let (rng, live) = (&mut self.hand.rng, &self.core.live);
             let nobody = NoInstance { reason: Reason::Empty, tier: 0, branch: 0 };
-            return Lease::take(live, &self.snapshot, |_| {
-                lane.take_at_once(rng).or_else(|| lane.take_by_table(rng, live)).ok_or(nobody)
-            });
+            return Lease::take(live, &self.snapshot, |_| lane.take(rng, live).ok_or(nobody));
         }
         self.leave_lane();
         let (shared, snapshot, hand) = (self.route.shared(), &self.snapshot, &mut self.hand);
@@ -226,7 +229,7 @@ impl Picker {
     /// Lets go of the list it held, which the pool can free then. The next pick takes up the list in force.
     pub fn rest(&mut self) {
         self.leave_lane();
-        self.lane = None;
+        (self.lane, self.entered) = (None, false);
         self.snapshot = nothing();
     }
 
@@ -241,6 +244,7 @@ impl Picker {
     }
 
     fn enter_lane(&mut self) {
+        self.entered = true;
         self.lane = self.route.shared().plain_lane(&self.snapshot).and_then(|lane| {
             let take = self.hand.take(lane)?;
             Some(PickerLane { take, lane: lane.clone() })
@@ -264,9 +268,9 @@ impl Picker {
 }
 
 impl PickerLane {
-    /// Takes one of the set in a few steps; `None` for the ways that take more, with no number drawn.
+    /// Takes one of the set.
     #[inline(always)]
-    fn take_at_once(&mut self, rng: &mut PickerRng) -> Option<Picked> {
+    fn take(&mut self, rng: &mut PickerRng, live: &Live) -> Option<Picked> {
         let index = match &mut self.take {
             Take::Guided(guide, first) => {
                 let draw = rng.draw();
@@ -281,25 +285,26 @@ impl PickerLane {
                 *turn = if next == order.len() { begin() } else { next };
                 index
             }
-            _ => return None,
+            _ => self.take_by_table(rng, live)?,
         };
         Some(self.lane.picked(index))
     }
 
-    /// Takes one of the set in the other ways.
-    fn take_by_table(&mut self, rng: &mut PickerRng, live: &Live) -> Option<Picked> {
+    /// The list position of one that is taken in another way, which is apart so that the most frequent ones stay short.
+    #[inline(never)]
+    fn take_by_table(&mut self, rng: &mut PickerRng, live: &Live) -> Option<u32> {
         let table = &self.lane.set.table;
-        let index = match &mut self.take {
-            Take::Draw => table.index(table.draw(rng.draw()))?,
-            Take::OfTwo(load) => table.index(power_of_two::pick_of_two(*load, table, live, rng)?)?,
+        let rank = match &mut self.take {
+            Take::Draw => table.draw(rng.draw()),
+            Take::OfTwo(load) => power_of_two::pick_of_two(*load, table, live, rng)?,
             Take::Golden(turn) => {
                 let point = turn.wrapping_mul(GOLDEN);
                 *turn = turn.wrapping_add(1);
-                table.index(table.draw(point))?
+                table.draw(point)
             }
             Take::Guided(..) | Take::Turn(..) => return None,
         };
-        Some(self.lane.picked(index))
+        table.index(rank)
     }
 }
 

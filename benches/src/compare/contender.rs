@@ -1,10 +1,10 @@
 //! One way to do a job, in the two forms it is needed in: blocks to time, and single picks to judge.
 
 use std::hint::black_box;
-use std::sync::Arc;
 
-/// Does the job so many times. The loop is inside, so that no call is indirect but the first.
-pub(crate) type Block = Box<dyn FnMut(u64) + Send>;
+/// Does the job so many times, and tells what the last pick was. The loop is inside, so that no call is indirect but the first,
+/// and it is the one user of the job's code, so that the compiler puts that into it.
+pub(crate) type Block = Box<dyn FnMut(u64) -> usize + Send>;
 
 pub(crate) type Single = Box<dyn FnMut() -> usize>;
 
@@ -13,7 +13,7 @@ pub(crate) struct Contender {
     /// How it is called: `picker`, `route` or `pool` for the engine's.
     pub(crate) api: &'static str,
     block: Box<dyn Fn() -> Block>,
-    single: Option<Box<dyn Fn() -> Single>>,
+    is_pick: bool,
     /// Heap bytes of what it picks from, for each instance.
     pub(crate) bytes: Option<f64>,
 }
@@ -24,15 +24,7 @@ impl Contender {
         name: &'static str,
         make: impl Fn() -> P + 'static,
     ) -> Self {
-        let make = Arc::new(make);
-        let single = make.clone();
-        Self {
-            name,
-            api: "",
-            block: Box::new(move || repeat(make())),
-            single: Some(Box::new(move || Box::new(single()))),
-            bytes: None,
-        }
+        Self { name, api: "", block: Box::new(move || repeat(make())), is_pick: true, bytes: None }
     }
 
     /// One that does something else.
@@ -42,9 +34,12 @@ impl Contender {
     ) -> Self {
         let block = move || -> Block {
             let mut once = make();
-            Box::new(move |times| (0..times).for_each(|_| once()))
+            Box::new(move |times| {
+                (0..times).for_each(|_| once());
+                0
+            })
         };
-        Self { name, api: "", block: Box::new(block), single: None, bytes: None }
+        Self { name, api: "", block: Box::new(block), is_pick: false, bytes: None }
     }
 
     pub(crate) fn api(mut self, api: &'static str) -> Self {
@@ -71,14 +66,21 @@ impl Contender {
 
     /// A hand that tells what it picks, if this is a way to pick.
     pub(crate) fn single(&self) -> Option<Single> {
-        self.single.as_ref().map(|make| make())
+        let mut hand = self.is_pick.then(|| self.hand())?;
+        Some(Box::new(move || hand(1)))
     }
 }
 
-fn repeat<P: FnMut() -> usize + Send + 'static>(mut pick: P) -> Block {
+fn repeat<P: FnMut() -> usize + Send + 'static>(pick: P) -> Block {
+    let mut kept = Some(pick);
     Box::new(move |times| {
+        // On the stack, where a thread that picks in a loop has its hand: processors pass values on there without a detour.
+        let Some(mut pick) = kept.take() else { return usize::MAX };
+        let mut last = usize::MAX;
         for _ in 0..times {
-            black_box(pick());
+            last = black_box(pick());
         }
+        kept = Some(pick);
+        last
     })
 }

@@ -93,8 +93,8 @@ pub(super) fn consistent_hash(n: usize) -> Result<Setup, Failure> {
             let mut keys = Keys::default();
             move || xxh64(&keys.next(), 0) as usize
         }),
-        drawn.picker("itself_drawing", Request::new()),
-        drawn.route("itself_drawing", Request::new()),
+        drawn.plain_picker("itself_drawing"),
+        drawn.plain_route("itself_drawing"),
     ];
     Ok(setup)
 }

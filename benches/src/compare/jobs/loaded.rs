@@ -81,7 +81,7 @@ pub(super) fn power_of_two(n: usize) -> Result<Setup, Failure> {
 /// What a lease costs beside the pick in it.
 pub(super) fn lease(n: usize) -> Result<Setup, Failure> {
     let engine = Engine::new(&turns(n), RouteSpec::new(Policy::WeightedRandom).tier(Tier::new()))?;
-    let peers = vec![engine.picker("itself_picking", PLAIN), engine.route("itself_picking", PLAIN)];
+    let peers = vec![engine.plain_picker("itself_picking"), engine.plain_route("itself_picking")];
     Ok(Setup { ours: leases(&engine), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
 }
 

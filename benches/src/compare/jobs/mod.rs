@@ -94,22 +94,47 @@ impl Engine {
         Ok(Self { pool, route, bytes: (taken().bytes - before) as f64 / weights.len() as f64 })
     }
 
-    /// Through a picker, from the canonical start of a rotation.
-    pub(super) fn picker(&self, name: &'static str, request: Request<'static>) -> Contender {
+    /// Through a picker, from the canonical start of a rotation, without constraints: with a request that the compiler knows,
+    /// as in a program that has none.
+    pub(super) fn plain_picker(&self, name: &'static str) -> Contender {
         let route = self.route.clone();
         let make = move || {
             let mut picker = route.picker_seeded(1).start_at(0);
+            move || picker.pick(&Request::new()).map_or(usize::MAX, |pick| pick.index())
+        };
+        Contender::picks(name, make).api("picker").bytes(self.bytes)
+    }
+
+    /// The same through the route, which threads share.
+    pub(super) fn plain_route(&self, name: &'static str) -> Contender {
+        let route = self.route.clone();
+        let make = move || {
+            let route = route.clone();
+            route.start_at(0);
+            move || route.pick(&Request::new()).map_or(usize::MAX, |pick| pick.index())
+        };
+        Contender::picks(name, make).api("route").bytes(self.bytes)
+    }
+
+    pub(super) fn plain(&self) -> Vec<Contender> {
+        vec![self.plain_picker("pointsman"), self.plain_route("pointsman")]
+    }
+
+    /// Through a picker, with a request that only the call tells.
+    pub(super) fn picker(&self, name: &'static str, request: Request<'static>) -> Contender {
+        let route = self.route.clone();
+        let make = move || {
+            let mut picker = route.picker_seeded(1);
             move || picker.pick(black_box(&request)).map_or(usize::MAX, |pick| pick.index())
         };
         Contender::picks(name, make).api("picker").bytes(self.bytes)
     }
 
-    /// Through the route, which threads share.
+    /// The same through the route.
     pub(super) fn route(&self, name: &'static str, request: Request<'static>) -> Contender {
         let route = self.route.clone();
         let make = move || {
             let route = route.clone();
-            route.start_at(0);
             move || route.pick(black_box(&request)).map_or(usize::MAX, |pick| pick.index())
         };
         Contender::picks(name, make).api("route").bytes(self.bytes)

@@ -35,7 +35,7 @@ fn small(n: usize, weights: fn(usize) -> Vec<f64>, policy: Policy) -> Result<Vec
         return Ok(Vec::new());
     }
     let engine = Engine::new(&weights(SMALL), spec(policy))?;
-    Ok(vec![engine.picker("itself_at_8", PLAIN), engine.route("itself_at_8", PLAIN)])
+    Ok(vec![engine.plain_picker("itself_at_8"), engine.plain_route("itself_at_8")])
 }
 
 pub(super) fn uniform(n: usize) -> Result<Setup, Failure> {
@@ -48,7 +48,7 @@ pub(super) fn uniform(n: usize) -> Result<Setup, Failure> {
             move || next.fetch_add(1, Ordering::Relaxed) % n
         }),
     ];
-    Ok(Setup { ours: engine.both(PLAIN), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
+    Ok(Setup { ours: engine.plain(), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
 }
 
 pub(super) fn weighted_random(n: usize) -> Result<Setup, Failure> {
@@ -87,7 +87,7 @@ pub(super) fn weighted_random(n: usize) -> Result<Setup, Failure> {
     #[cfg(feature = "pingora")]
     peers.extend(pingora::<pingora_load_balancing::selection::Random>(&weights));
     peers.extend(small(n, self::weights, Policy::WeightedRandom)?);
-    Ok(Setup { ours: engine.both(PLAIN), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
+    Ok(Setup { ours: engine.plain(), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
 }
 
 pub(super) fn weighted_round_robin(n: usize) -> Result<Setup, Failure> {
@@ -121,7 +121,7 @@ pub(super) fn weighted_round_robin(n: usize) -> Result<Setup, Failure> {
     #[cfg(feature = "pingora")]
     peers.extend(pingora::<pingora_load_balancing::selection::RoundRobin>(&weights));
     peers.extend(small(n, turns, Policy::WeightedRoundRobin)?);
-    Ok(Setup { ours: engine.both(PLAIN), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
+    Ok(Setup { ours: engine.plain(), peers, expected: engine.expected(&PLAIN), ..Setup::default() })
 }
 
 #[cfg(feature = "pingora")]

@@ -3,17 +3,16 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use pointsman::{Outcome, Policy, PowerOfTwo, Request, RouteSpec, Tier};
+use pointsman::{Outcome, Policy, PowerOfTwo, RouteSpec, Tier};
 use pointsman_bench::lists::turns;
 use pointsman_bench::peers::least_active::LeastActive;
 use pointsman_bench::peers::scan::Scan;
 use pointsman_bench::peers::tower::Tower;
 
-use super::{Engine, Setup};
+use super::{Engine, PLAIN, Setup};
 use crate::compare::contender::Contender;
 use crate::failure::Failure;
 
-const PLAIN: Request<'static> = Request::new();
 const LATENCY: Duration = Duration::from_millis(2);
 
 /// The longest list that tower is given: it looks at every service when it is made ready.

@@ -78,6 +78,9 @@ impl Job {
     }
 }
 
+/// A request without constraints.
+pub(super) const PLAIN: Request<'static> = Request::new();
+
 /// A pool, a route of it, and the heap bytes they take for each instance.
 pub(super) struct Engine {
     pub(super) pool: Pool,
@@ -94,13 +97,13 @@ impl Engine {
         Ok(Self { pool, route, bytes: (taken().bytes - before) as f64 / weights.len() as f64 })
     }
 
-    /// Through a picker, from the canonical start of a rotation, without constraints: with a request that the compiler knows,
-    /// as in a program that has none.
+    /// Through a picker, from the canonical start of a rotation, without constraints: with a constant for a request, as in a
+    /// program that has none.
     pub(super) fn plain_picker(&self, name: &'static str) -> Contender {
         let route = self.route.clone();
         let make = move || {
             let mut picker = route.picker_seeded(1).start_at(0);
-            move || picker.pick(&Request::new()).map_or(usize::MAX, |pick| pick.index())
+            move || picker.pick(&PLAIN).map_or(usize::MAX, |pick| pick.index())
         };
         Contender::picks(name, make).api("picker").bytes(self.bytes)
     }
@@ -111,7 +114,7 @@ impl Engine {
         let make = move || {
             let route = route.clone();
             route.start_at(0);
-            move || route.pick(&Request::new()).map_or(usize::MAX, |pick| pick.index())
+            move || route.pick(&PLAIN).map_or(usize::MAX, |pick| pick.index())
         };
         Contender::picks(name, make).api("route").bytes(self.bytes)
     }

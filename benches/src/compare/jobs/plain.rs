@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use pointsman::{Policy, Request, RouteSpec, Tier};
+use pointsman::{Policy, RouteSpec, Tier};
 use pointsman_bench::lists::{turns, weights};
 use pointsman_bench::peers::drawn::{Alias, Bare, Swapped};
 use pointsman_bench::peers::edf::Edf;
@@ -13,11 +13,9 @@ use pointsman_bench::peers::smooth::Smooth;
 use pointsman_bench::peers::stride::Stride;
 use rand::RngExt;
 
-use super::{Engine, Setup, bad};
+use super::{Engine, PLAIN, Setup, bad};
 use crate::compare::contender::Contender;
 use crate::failure::Failure;
-
-const PLAIN: Request<'static> = Request::new();
 
 /// The longest list whose metadata is parsed on each pick.
 const LONGEST_PARSED: usize = 10_000;

@@ -1,0 +1,109 @@
+//! What handles tell of themselves, and in which words.
+
+use pointsman::{
+    Branch, Instance, NoInstance, Picked, Policy, Pool, PoolOptions, PoolSpec, Reason, Request, RouteSpec,
+    Tier,
+};
+
+fn pool() -> Pool {
+    let of = |id: &str, version: &str| Instance::new(id).tag("version", version);
+    Pool::new([of("a", "stable"), of("b", "gray"), of("c", "stable")]).expect("a good list")
+}
+
+#[test]
+fn counters_tell_tiers_by_name_or_number_and_refusals_by_reason() {
+    let pool = pool();
+    let spec = RouteSpec::new(Policy::RoundRobin)
+        .tier(Tier::new().name("same").matching("version"))
+        .tier(Tier::new().tag("version", "stable"))
+        .counters(true);
+    let route = pool.route(spec).expect("a good spec");
+    for tags in [&[("version", "gray")][..], &[("version", "none")], &[("version", "none")]] {
+        route.pick(&Request::new().tags(tags)).expect("an instance");
+    }
+    let all = ["a", "b", "c"];
+    let relaxed = route.pick(&Request::new().exclude(&all).relax(true)).map(|pick| pick.relaxed());
+    assert_eq!(relaxed, Ok(true));
+    let refused = route.pick(&Request::new().exclude(&all)).map(|_| ()).expect_err("all are excluded");
+    assert_eq!(refused.reason, Reason::Excluded);
+
+    let counters = route.counters().expect("the spec asks for them");
+    let tiers: Vec<_> = counters.tiers.iter().map(|tier| (&*tier.branch, &*tier.tier)).collect();
+    assert_eq!(tiers, [("", "same"), ("", "1")]);
+    assert_eq!(counters.tiers.iter().map(|tier| tier.picks).sum::<u64>(), 4);
+    assert_eq!(counters.tiers[1].picks, 2, "those that asked for what nobody has");
+    assert_eq!(counters.relaxed, 1);
+    let reasons: u64 = counters.refused.values().sum();
+    assert_eq!((counters.refused["excluded"], reasons), (1, 1));
+    assert_eq!(counters.refused.len(), Reason::ALL.len(), "those that never occurred are there too");
+
+    let silent = pool.route(RouteSpec::new(Policy::Random).tier(Tier::new())).expect("a good spec");
+    assert!(silent.counters().is_none());
+}
+
+#[test]
+fn counters_of_a_split_tell_the_branch_by_name_or_number() {
+    let pool = pool();
+    let stable = || Tier::new().tag("version", "stable");
+    let spec = RouteSpec::new(Policy::WeightedRandom)
+        .branch(Branch::new("new", 25.0).tier(Tier::new().tag("version", "gray")))
+        .branch(Branch::new("", 75.0).tier(stable()).tier(Tier::new()))
+        .counters(true);
+    let route = pool.route(spec).expect("a good spec");
+    let branches: Vec<usize> =
+        (0..400).map(|_| route.pick(&Request::new()).expect("an instance").branch()).collect();
+    let of = |branch| branches.iter().filter(|picked| **picked == branch).count() as u64;
+    let counters = route.counters().expect("the spec asks for them");
+    let tiers: Vec<_> = counters.tiers.iter().map(|tier| (&*tier.branch, &*tier.tier, tier.picks)).collect();
+    assert_eq!(tiers, [("new", "0", of(0)), ("1", "0", of(1)), ("1", "1", 0)]);
+    assert!(of(0) > 50 && of(1) > 200, "{tiers:?}");
+}
+
+#[test]
+fn refusals_say_in_words_how_far_they_came() {
+    let pool = pool();
+    let route = pool
+        .route(RouteSpec::new(Policy::Random).tier(Tier::new().tag("version", "stable")))
+        .expect("a good spec");
+    let words =
+        |request: &Request<'_>| route.pick(request).map(|_| ()).map_err(|refused| refused.to_string());
+    let none = "no instance: no instance matches (tier 0)";
+    assert_eq!(words(&Request::new().require(&[("version", "gray")])), Err(none.into()));
+    let excluded = "no instance: every available instance is excluded (tier 0)";
+    assert_eq!(words(&Request::new().exclude(&["a", "c"])), Err(excluded.into()));
+    let texts: std::collections::BTreeSet<String> = Reason::ALL.iter().map(Reason::to_string).collect();
+    assert_eq!(texts.len(), Reason::ALL.len(), "each reason has words of its own");
+    pool.replace([]).expect("an empty list is a list");
+    assert!(pool.is_empty());
+    assert_eq!(words(&Request::default()), Err("no instance: the pool is empty (tier 0)".into()));
+    let explained = route.explain(&Request::new());
+    assert_eq!((explained.reason, explained.instances), (Some(Reason::Empty), 0));
+}
+
+#[test]
+fn picks_and_handles_tell_where_they_come_from() {
+    let spec = PoolSpec::new().zone("z1").latency(2.0, 0.1);
+    let options = PoolOptions::new().spec(spec);
+    let pool = Pool::with(options, (0..3).map(|at| Instance::new(format!("i{at}")))).expect("a good list");
+    assert_eq!((pool.spec().latency.half_life_s, pool.spec().latency.default_s), (2.0, 0.1));
+    let route = pool.route(RouteSpec::new(Policy::WeightedRandom).tier(Tier::new())).expect("a good spec");
+    let mut picker = route.picker_seeded(1);
+    assert_eq!(picker.route().spec(), route.spec());
+    let mut out = [Picked::default(); 5];
+    let picks = picker.pick_distinct(&Request::new(), &mut out).expect("instances");
+    assert!(!picks.is_empty());
+    assert_eq!((picks.len(), picks.version()), (3, pool.version()));
+    let pick = route.pick(&Request::new()).expect("an instance");
+    assert_eq!((pick.picked().index(), pick.picked().tier()), (pick.index(), pick.tier()));
+    let kept = pick.to_owned();
+    drop(pick);
+    assert_eq!(*kept.instance().id, format!("i{}", kept.picked().index()));
+    for text in [format!("{pool:?}"), format!("{route:?}"), format!("{picker:?}"), format!("{kept:?}")] {
+        assert!(text.len() > 4, "{text}");
+    }
+    assert!(format!("{kept:?}").contains(&*kept.instance().id));
+    let lease = route.lease(&Request::new()).expect("an instance");
+    assert!(format!("{lease:?}").contains(&*lease.instance().id));
+    let refused: Result<(), NoInstance> = route.pick(&Request::new()).map(|_| ());
+    assert_eq!(refused, Ok(()));
+}

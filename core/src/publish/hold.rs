@@ -85,20 +85,22 @@ impl Retired {
 
     /// The same for the last time: whoever lets go of a value from now on frees it. Such values hold no others.
     pub(crate) fn close(&self) {
-        {
-            let _gate = CommitGate::enter();
-            // Relaxed: on success there is nothing to take over.
-            let close = || {
-                self.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed)
-            };
-            while close().is_err() {
-                self.free_all();
+        // Relaxed: on success there is nothing to take over.
+        let close =
+            || self.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed);
+        loop {
+            // What is called then may use the pool once more, so that closing comes last.
+            self.empty();
+            if close().is_ok() {
+                return;
             }
         }
-        (self.freed)();
     }
 
     fn free_all(&self) {
+        if self.head.load(Ordering::Relaxed) == closed() {
+            return;
+        }
         loop {
             // Acquire pairs with the exchange in `push`: the values are seen as their last holders left them.
             let mut next = self.head.swap(ptr::null_mut(), Ordering::Acquire);

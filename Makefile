@@ -13,7 +13,7 @@ unexport MAKEFLAGS
 help: ## lists the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
 
-# One build from nothing to its end: what would speed up the next one costs time and a third of the disk.
+# One build from nothing to its end: what would speed up the next one costs time and disk.
 test: export CARGO_INCREMENTAL = 0
 test: setup lint doc hack msrv check ## everything that must hold before a change goes in
 	$(MAKE) -j2 --output-sync=target c fuzz-check miri loom bench-check gate no-panic panics

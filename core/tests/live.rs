@@ -1,7 +1,8 @@
 //! Leases, load-aware policies, ramps and ejection, through the public interface.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pointsman::{
@@ -77,6 +78,28 @@ fn a_lease_and_a_kept_pick_outlive_their_pool_and_the_hook_is_told_when_the_last
     assert_eq!(told_of()[1..], [leased]);
     drop((kept.clone(), kept));
     assert_eq!(told_of()[2..], [picked]);
+}
+
+#[test]
+fn a_hook_that_panics_at_the_end_of_the_pool_leaves_open_leases_to_be_told_of() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let options = {
+        let told = told.clone();
+        PoolOptions::new().release(move |user_data| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push(user_data);
+            assert!(user_data != 1, "the hook's own fault");
+        })
+    };
+    let list = [Instance::new("a").user_data(1), Instance::new("b").user_data(2)];
+    let pool = Pool::with(options, list).expect("a good list");
+    let route = pool.route(RouteSpec::new(Policy::RoundRobin).tier(Tier::new())).expect("a good spec");
+    let lease = route.lease(&Request::new().exclude(&["a"])).expect("an instance");
+    let end = AssertUnwindSafe(move || drop((pool, route)));
+    assert!(catch_unwind(end).is_err(), "the panic reaches who let go of the pool");
+    let told_of = || told.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert_eq!(told_of(), [1]);
+    lease.done(Outcome::Success, None);
+    assert_eq!(told_of(), [1, 2]);
 }
 
 #[test]

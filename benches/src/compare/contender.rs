@@ -74,7 +74,7 @@ impl Contender {
 fn repeat<P: FnMut() -> usize + Send + 'static>(pick: P) -> Block {
     let mut kept = Some(pick);
     Box::new(move |times| {
-        // On the stack, where a thread that picks in a loop has its hand: processors pass values on there without a detour.
+        // On the stack, where a thread that picks in a loop has its hand.
         let Some(mut pick) = kept.take() else { return usize::MAX };
         let mut last = usize::MAX;
         for _ in 0..times {

@@ -85,20 +85,23 @@ impl Retired {
 
     /// The same for the last time: whoever lets go of a value from now on frees it. Such values hold no others.
     pub(crate) fn close(&self) {
-        // Relaxed: on success there is nothing to take over.
-        let close =
-            || self.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed);
+        let closing = Closing(self);
         loop {
             // What is called then may use the pool once more, so that closing comes last.
             self.empty();
-            if close().is_ok() {
+            if closing.try_close() {
                 return;
             }
         }
     }
 
+    fn is_closed(&self) -> bool {
+        self.head.load(Ordering::Relaxed) == closed()
+    }
+
     fn free_all(&self) {
-        if self.head.load(Ordering::Relaxed) == closed() {
+        // Only the pool's end closes, beside which nobody empties.
+        if self.is_closed() {
             return;
         }
         loop {
@@ -147,6 +150,26 @@ impl Retired {
             unsafe { (header.as_ref().free)(header.as_ptr()) };
         }
         (self.freed)();
+    }
+}
+
+/// Leaves a list closed, also where what is called on the way panics: leases that are left must find it so.
+struct Closing<'a>(&'a Retired);
+
+impl Closing<'_> {
+    /// True if the list was empty, and is closed now.
+    fn try_close(&self) -> bool {
+        // Relaxed: on success there is nothing to take over.
+        self.0.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        while !self.0.is_closed() && !self.try_close() {
+            let _gate = CommitGate::enter();
+            self.0.free_all();
+        }
     }
 }
 

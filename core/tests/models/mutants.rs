@@ -81,7 +81,7 @@ const MUTANTS: &[Mutant] = &[
     mutant("publish/hold.rs", "self.head.compare_exchange_weak(head, header.as_ptr(), Ordering::Release, Ordering::Relaxed)", "split", HELD),
     mutant("publish/hold.rs", "header.count.fetch_sub(1, Ordering::AcqRel)", "relaxed", HELD),
     mutant("publish/hold.rs", "header.count.fetch_sub(1, Ordering::AcqRel)", "split", HELD),
-    mutant("publish/hold.rs", "self.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed)", "split", LAST),
+    mutant("publish/hold.rs", "self.0.head.compare_exchange(ptr::null_mut(), closed(), Ordering::Relaxed, Ordering::Relaxed)", "split", LAST),
     mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "split", LEASES),
     mutant("publish/hold.rs", "(*node).header.count.fetch_add(1, Ordering::Relaxed)", "skipped", PICKER),
 

@@ -146,7 +146,7 @@ impl Picker {
         Ok(Pick::new(Guarded::held(&*self.snapshot), self.route.shared(), picked))
     }
 
-    #[inline(never)]
+    #[cold]
     fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         if !self.entered {
             self.enter_lane();
@@ -280,9 +280,11 @@ impl PickerLane {
                 }
             }
             Take::Turn(order, turn) => {
-                let index = *order.get(*turn)?;
-                let next = *turn + 1;
-                *turn = if next == order.len() { begin() } else { next };
+                let index = match order.get(*turn) {
+                    Some(index) => *index,
+                    None => begin(order, turn)?,
+                };
+                *turn += 1;
                 index
             }
             _ => self.take_by_table(rng, live)?,
@@ -311,8 +313,9 @@ impl PickerLane {
 /// The turn behind the last. A call of something rare makes the compiler branch, which is foreseen, where it would compute the
 /// next turn from the comparison and lengthen what each pick waits for.
 #[cold]
-fn begin() -> usize {
-    0
+fn begin(order: &[u32], turn: &mut usize) -> Option<u32> {
+    *turn = 0;
+    order.first().copied()
 }
 
 impl PickerHand {

@@ -147,7 +147,16 @@ impl Picker {
     }
 
     #[cold]
+    #[inline(never)]
     fn choose_by_request(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        if let Some(picked) = self.route.shared().take_except(&self.snapshot, request, &mut self.hand) {
+            return Ok(picked);
+        }
+        self.choose_by_lane(request)
+    }
+
+    #[inline(never)]
+    fn choose_by_lane(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         if !self.entered {
             self.enter_lane();
             if request.shape.is_open()

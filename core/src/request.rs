@@ -31,6 +31,8 @@ pub(crate) enum Shape {
     Key,
     /// The route and the request's tags.
     Tags,
+    /// The same, besides whom the request excludes.
+    Except,
     Other,
 }
 
@@ -97,11 +99,12 @@ impl<'a> Request<'a> {
     }
 
     const fn shaped(mut self) -> Self {
-        let open = self.require.is_empty() && self.exclude.is_empty() && self.prefer.is_none();
-        self.shape = match (open, self.tags, self.key) {
-            (true, [], None) => Shape::Plain,
-            (true, _, None) => Shape::Tags,
-            (true, [], Some(_)) => Shape::Key,
+        let open = self.require.is_empty() && self.prefer.is_none();
+        self.shape = match (open, self.exclude, self.tags, self.key) {
+            (true, [], [], None) => Shape::Plain,
+            (true, [], _, None) => Shape::Tags,
+            (true, [], [], Some(_)) => Shape::Key,
+            (true, _, _, None) => Shape::Except,
             _ => Shape::Other,
         };
         self

@@ -138,6 +138,9 @@ impl RouteShared {
 
     #[inline(never)]
     fn choose_along_tiers(&self, snapshot: &Snapshot, request: &Request<'_>) -> Result<Picked, NoInstance> {
+        if let Some(picked) = self.take_except(snapshot, request, &mut self.hand()) {
+            return Ok(picked);
+        }
         self.choose(snapshot, request, &[], &mut self.hand())
     }
 
@@ -159,6 +162,20 @@ impl RouteShared {
             return None;
         }
         snapshot.lanes.get(self.number)?.tagged(request.tags)
+    }
+
+    /// Takes one for a request with exclusions from the lane that it would have without them; `None` where the long way has to
+    /// decide, with no number drawn.
+    #[inline]
+    pub(crate) fn take_except(
+        &self,
+        snapshot: &Snapshot,
+        request: &Request<'_>,
+        hand: &mut impl Hand,
+    ) -> Option<Picked> {
+        let lanes = snapshot.lanes.get(self.number).filter(|_| request.shape == Shape::Except)?;
+        let lane = if request.tags.is_empty() { lanes.plain.as_ref() } else { lanes.tagged(request.tags) };
+        lane?.take_except(&snapshot.roster, request.exclude, hand)
     }
 
     /// The lane of the request, where it has one.

@@ -1,5 +1,7 @@
 //! The walk of one request over a route: which branch, which tier, and who of its set.
 
+pub(crate) mod few;
+
 use arrayvec::ArrayVec;
 use xxhash_rust::xxh64::xxh64;
 
@@ -16,6 +18,7 @@ use crate::policy::table::{Member, Table};
 use crate::position::Position;
 use crate::request::Request;
 use crate::rng::Draw;
+use crate::select::few::Few;
 use crate::spec::SplitBy;
 
 /// Members that are skipped by rank. More are left out by comparing.
@@ -91,11 +94,11 @@ fn select_quickly(
     hand: &mut impl Hand,
 ) -> Option<Picked> {
     let [branch] = &*route.branches else { return None };
-    let few = request.exclude.len() <= FEW;
+    let few = request.exclude.len() <= few::MOST;
     if !(request.require.is_empty() && few && request.prefer.is_none() && drawn.is_empty()) {
         return None;
     }
-    let indices = excluded(request, snapshot);
+    let indices = Few::of(request.exclude, &snapshot.roster);
     for (number, tier) in branch.tiers.iter().enumerate() {
         let group = match tier.find(request) {
             Found::Group(group) => group,
@@ -112,14 +115,7 @@ fn select_quickly(
             return None;
         }
         let set = &group.set;
-        let mut skips = ArrayVec::<u32, FEW>::new();
-        for rank in indices
-            .iter()
-            .take_while(|index| **index != NOWHERE)
-            .filter_map(|index| set.table.rank_of(*index))
-        {
-            let _ = skips.try_push(rank as u32);
-        }
+        let skips = indices.ranks(&set.table);
         if skips.len() == set.table.len() {
             return None;
         }
@@ -130,28 +126,6 @@ fn select_quickly(
     }
     None
 }
-
-/// Exclusions that are dealt with on the way.
-const FEW: usize = 8;
-
-/// Where those that the request excludes stand in the list: rising, each once, then `NOWHERE`.
-#[inline(always)]
-fn excluded(request: &Request<'_>, snapshot: &Snapshot) -> [u32; FEW] {
-    let mut places = [NOWHERE; FEW];
-    for mut index in request.exclude.iter().filter_map(|id| snapshot.roster.index_of(id)) {
-        for place in &mut places {
-            if *place == index {
-                break;
-            }
-            if index < *place {
-                std::mem::swap(place, &mut index);
-            }
-        }
-    }
-    places
-}
-
-const NOWHERE: u32 = u32::MAX;
 
 /// Inserts in order, each once.
 fn bar(barred: &mut ArrayVec<u32, SKIPS>, index: u32) {

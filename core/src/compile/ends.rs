@@ -50,6 +50,20 @@ impl Ends {
     }
 }
 
+/// The last eight bytes, or all of a shorter string, as a number: what most ids differ in.
+#[inline(always)]
+pub(crate) fn last(text: &str) -> u64 {
+    match text.as_bytes().last_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => last_of_short(text),
+    }
+}
+
+#[inline(never)]
+fn last_of_short(text: &str) -> u64 {
+    text.bytes().fold(0, |number, byte| number << 8 | u64::from(byte))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

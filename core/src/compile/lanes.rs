@@ -8,14 +8,17 @@ use arrayvec::ArrayVec;
 use super::CompiledRoute;
 use super::ends::Ends;
 use super::groups::Group;
+use super::roster::Roster;
 use super::tier::CompiledTier;
 use crate::live::Live;
 use crate::pick::Picked;
 use crate::policy::consistent_hash::Hashing;
+use crate::policy::eligible::REFUSALS;
 use crate::policy::table::Table;
 use crate::policy::{Plan, Set, power_of_two};
 use crate::position::Position;
 use crate::select::Hand;
+use crate::select::few::{self, Few};
 
 /// Tags of a request, and `match` keys of a tier, that are dealt with here.
 const KEYS: usize = 4;
@@ -24,6 +27,8 @@ const KEYS: usize = 4;
 #[derive(Clone)]
 pub(crate) struct Lane {
     pub(crate) tier: u16,
+    /// Whether every request draws from it by weight, whomever it excludes.
+    by_weight: bool,
     pub(crate) set: Arc<Set>,
     pub(crate) position: Option<Arc<Position>>,
 }
@@ -78,7 +83,13 @@ impl Lanes {
 impl Lane {
     fn of(tier: usize, group: &Group) -> Option<Self> {
         let decided = group.verdict.is_ok() && group.take == u64::MAX && !group.limited;
-        decided.then(|| Self { tier: tier as u16, set: group.set.clone(), position: group.position.clone() })
+        let by_weight = matches!(group.set.plan, Plan::Roulette);
+        decided.then(|| Self {
+            tier: tier as u16,
+            by_weight,
+            set: group.set.clone(),
+            position: group.position.clone(),
+        })
     }
 
     /// Takes one of the set, for policies that need little more than a draw, a turn or the key; `None` for others, with no
@@ -96,6 +107,40 @@ impl Lane {
             _ => return None,
         };
         Some(self.picked(index))
+    }
+
+    /// The same with some excluded, for policies that always draw by weight; `None` for others and for many, with no number
+    /// drawn. (A rotation would have to know whether they are in the set: if none is, the request takes its turn.) Ids are
+    /// compared, which is less than to look them up; [`Eligible::draw`] draws the same.
+    ///
+    /// [`Eligible::draw`]: crate::policy::eligible::Eligible::draw
+    #[inline]
+    pub(crate) fn take_except(
+        &self,
+        roster: &Roster,
+        exclude: &[&str],
+        hand: &mut impl Hand,
+    ) -> Option<Picked> {
+        let table = &self.set.table;
+        // Where fewer are excluded than there are, one is left.
+        if !self.by_weight || exclude.len() > few::MOST || exclude.len() >= table.len() {
+            return None;
+        }
+        for _ in 0..REFUSALS {
+            let index = table.index(table.draw(hand.draw()))?;
+            if !roster.is_one_of(index, exclude) {
+                return Some(self.picked(index));
+            }
+        }
+        self.take_left(roster, exclude, hand.draw())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_left(&self, roster: &Roster, exclude: &[&str], draw: u64) -> Option<Picked> {
+        let table = &self.set.table;
+        let rank = table.draw_skipping(draw, &Few::of(exclude, roster).ranks(table));
+        Some(self.picked(table.index(rank?)?))
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::bitset::Words;
-use super::ends::Ends;
+use super::ends::{Ends, last};
 use super::tags::TagIndex;
 use crate::fault;
 use crate::instance::Instance;
@@ -60,6 +60,8 @@ pub(crate) struct Roster {
 pub(crate) struct IdIndex {
     hasher: RandomState,
     table: HashTable<Place>,
+    /// The last bytes of every id, in list order.
+    last: Box<[u64]>,
 }
 
 /// Where an id stands in the list. Its ends lie here, so that most look-ups need not go there.
@@ -151,7 +153,19 @@ impl Roster {
     /// Where the id stands in the list.
     #[inline]
     pub(crate) fn index_of(&self, id: &str) -> Option<u32> {
-        self.ids.find(id, |index| self.instance(index).is_some_and(|instance| *instance.id == *id))
+        self.ids.find(id, |index| self.has_id(index, id))
+    }
+
+    /// Whether the instance is one of these.
+    #[inline(always)]
+    pub(crate) fn is_one_of(&self, index: u32, ids: &[&str]) -> bool {
+        let Some(own) = self.ids.last.get(index as usize) else { return false };
+        ids.iter().any(|id| last(id) == *own && self.has_id(index, id))
+    }
+
+    #[inline]
+    fn has_id(&self, index: u32, id: &str) -> bool {
+        self.instance(index).is_some_and(|instance| *instance.id == *id)
     }
 
     /// Bytes of everything but the routes.
@@ -161,7 +175,7 @@ impl Roster {
             .into_iter()
             .map(Words::heap_bytes)
             .sum::<usize>();
-        let lists = size_of_val(&*self.list) + size_of_val(&*self.slots) + self.ids.table.allocation_size();
+        let lists = size_of_val(&*self.list) + size_of_val(&*self.slots) + self.ids.heap_bytes();
         entries + words + lists + self.tags.heap_bytes()
     }
 }
@@ -191,7 +205,7 @@ impl IdIndex {
                 hash(&hasher, id_at(place), place.ends)
             });
         }
-        Self { hasher, table }
+        Self { hasher, table, last: list.iter().map(|entry| last(&entry.instance.id)).collect() }
     }
 
     #[inline]
@@ -199,6 +213,10 @@ impl IdIndex {
         let ends = Ends::of(id);
         let found = |place: &Place| place.ends.is(ends) && (ends.is_whole() || is_it(place.index));
         self.table.find(hash(&self.hasher, id, ends), found).map(|place| place.index)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.table.allocation_size() + size_of_val(&*self.last)
     }
 }
 

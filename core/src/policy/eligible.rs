@@ -3,8 +3,9 @@
 use super::table::{Member, Table};
 use crate::rng::Draw;
 
-/// Refusals before the exact pass. Each costs a draw; the exact pass costs a walk over all that matches.
-const REFUSALS: u32 = 4;
+/// Draws that may fall on what must not be picked, before one that cannot. Each costs a draw; one that cannot costs a look at
+/// every skip, or a walk over all that a filter lets through.
+pub(crate) const REFUSALS: u32 = 4;
 
 /// What a filter tells of members. Policies know no more of tags, health or zones than this.
 pub(crate) trait Filter {
@@ -44,8 +45,23 @@ impl Eligible<'_> {
     }
 
     /// One of what may be picked, by weight. O(skips) expected where the filter lets a fair part through, else one pass
-    /// over what it lets through; 1 to 5 random numbers.
+    /// over what it lets through; 1 to 5 random numbers. Skips alone are met by drawing again, as [`Lane`] does, which knows
+    /// them by id: the same numbers make the same pick there.
+    ///
+    /// [`Lane`]: crate::compile::lanes::Lane
     pub(crate) fn draw(&self, table: &Table, draw: &mut impl Draw) -> Option<usize> {
+        if self.filter.is_none() {
+            if self.skips.len() >= table.len() {
+                return None;
+            }
+            // What a draw from the whole set falls on is distributed as one from those left, so the two may be mixed.
+            for _ in 0..REFUSALS {
+                let rank = table.draw(draw.draw());
+                if self.skips.binary_search(&(rank as u32)).is_err() {
+                    return Some(rank);
+                }
+            }
+        }
         self.draw_besides(table, &[], draw)
     }
 

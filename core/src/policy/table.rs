@@ -339,6 +339,28 @@ mod tests {
         }
 
         #[test]
+        fn on_both_sides_of_every_border_of_what_is_left_the_owner_is_drawn(
+            weights in proptest::collection::vec(1e-6..1e6_f64, 2..12),
+            mask in 1_u32..4_096,
+        ) {
+            let table = table(&weights);
+            let skips: Vec<u32> = (0..weights.len() as u32).filter(|rank| mask >> rank & 1 == 1).collect();
+            let left = || (0..weights.len()).filter(|rank| mask >> rank & 1 == 0);
+            let total: u128 = left().map(|rank| u128::from(table.width(rank))).sum();
+            prop_assume!(total > 0 && !skips.is_empty());
+            // A draw's point among what is left is draw · total / 2⁶⁴, rounded down; this is the first draw at a point or behind.
+            let first = |point: u128| (point << 64).div_ceil(total);
+            let mut begin = 0_u128;
+            for rank in left() {
+                let end = begin + u128::from(table.width(rank));
+                for draw in [first(begin), first(end) - 1] {
+                    prop_assert_eq!(table.draw_skipping(draw as u64, &skips), Some(rank), "draw {}", draw);
+                }
+                begin = end;
+            }
+        }
+
+        #[test]
         fn ranks_are_found_by_list_position(n in 1_usize..200) {
             let table = table(&vec![1.0; n]);
             for index in 0..2 * n as u32 {

@@ -133,7 +133,7 @@ pub(crate) fn policy() -> impl Strategy<Value = Policy> {
     ])
 }
 
-fn spec() -> impl Strategy<Value = RouteSpec> {
+pub(crate) fn spec() -> impl Strategy<Value = RouteSpec> {
     let tiers = || vec(tier(), 1..4);
     let plain = tiers().prop_map(|tiers| (tiers, Vec::new()));
     let percents = select(vec![
@@ -212,7 +212,7 @@ fn tier() -> impl Strategy<Value = Tier> {
     })
 }
 
-fn ask() -> impl Strategy<Value = Ask> {
+pub(crate) fn ask() -> impl Strategy<Value = Ask> {
     let few = |most: usize| prop_oneof![2 => Just(0..=0), 1 => Just(1..=most)];
     let tags = prop_oneof![1 => Just(0..=0), 2 => Just(1..=4_usize)].prop_flat_map(|many| vec(pair(), many));
     let require = few(2).prop_flat_map(|many| vec(pair(), many));

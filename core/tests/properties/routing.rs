@@ -9,7 +9,7 @@ use pointsman::{
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 
-use crate::input::{Step, list, steps, zone};
+use crate::input::{Step, ask, list, spec, steps, zone};
 use crate::oracle::pool::{Change, PlainPool};
 use crate::oracle::routing::{Ask, Outcome, Outcomes, Question};
 
@@ -45,6 +45,36 @@ proptest! {
             let mut world = World { pool, plain, routes: Vec::new() };
             for step in steps {
                 world.step(step)?;
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    /// A route with counters knows no short cuts: what it picks is what the rules come to, number by number.
+    #[test]
+    fn short_cuts_draw_what_the_long_way_draws(
+        first in list(),
+        zone in zone(),
+        spec in spec(),
+        asks in proptest::collection::vec(ask(), 1..6),
+        seed in any::<u64>(),
+    ) {
+        let mut options = PoolOptions::new();
+        options.spec.zone = zone;
+        if let Ok(pool) = Pool::with(options, first) {
+            let [short, long] = [false, true].map(|counters| pool.route(spec.clone().counters(counters)));
+            let mut short = short.expect("a good spec").picker_seeded(seed);
+            let mut long = long.expect("a good spec").picker_seeded(seed);
+            for ask in asks {
+                for _ in 0..8 {
+                    let picks = with_request(&ask, |request| {
+                        [&mut short, &mut long].map(|picker| picker.pick(request).map(|pick| pick.picked()))
+                    });
+                    prop_assert_eq!(picks[0], picks[1]);
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use pointsman::{Branch, Instance, Policy, Request, Route, RouteSpec, Tier};
 
 use crate::common::{PLAIN, plain_route, seeded};
 use crate::drawn::by_weight;
-use crate::harness::{borders, enumeration, seed_that_draws};
+use crate::harness::{borders, enumeration, seed_that_draws, seed_that_draws_behind};
 
 /// Who is picked by a picker whose first number is `draw`.
 pub(crate) fn owner(route: &Route, request: &Request<'_>, draw: u64) -> usize {
@@ -42,15 +42,48 @@ fn every_8_bit_and_16_bit_draw_of_a_whole_pick_falls_on_its_owner() {
 }
 
 #[test]
-fn every_draw_falls_on_its_owner_among_those_that_exclusions_leave() {
-    // All of them add up to a power of two, so that the borders are whole points.
-    let pool = seeded(42, list(&[64.0, 128.0, 192.0, 128.0]));
-    let request = PLAIN.exclude(&["i1", "i3"]);
-    for policy in [Policy::WeightedRandom, Policy::WeightedRoundRobin] {
-        let route = plain_route(&pool, policy);
-        for bits in [8, 16] {
-            let of_draw = |draw: u64| Some(owner(&route, &request, draw << (64 - bits)));
-            enumeration(bits, &[0.25, 0.0, 0.75, 0.0], of_draw).assert_sound("exclusions");
+fn a_draw_that_exclusions_leave_falls_on_its_owner() {
+    for weights in LISTS {
+        let pool = seeded(42, list(weights));
+        let request = PLAIN.exclude(&["i0"]);
+        for policy in [Policy::WeightedRandom, Policy::WeightedRoundRobin] {
+            let route = plain_route(&pool, policy);
+            let whole = plain_route(&pool, Policy::WeightedRandom);
+            let mut kept = 0;
+            for draw in (0..1_u64 << 16).map(|draw| draw << 48) {
+                let of_all = owner(&whole, &PLAIN, draw);
+                if of_all != 0 {
+                    assert_eq!(owner(&route, &request, draw), of_all, "{weights:?}, draw {draw:#x}");
+                    kept += 1;
+                } else {
+                    assert_ne!(owner(&route, &request, draw), 0, "{weights:?}, draw {draw:#x}");
+                }
+            }
+            let left = 1.0 - by_weight(weights)[0];
+            assert!((f64::from(kept) - left * 65_536.0).abs() < 1.0, "{weights:?}: {kept} draws were kept");
+        }
+    }
+}
+
+/// Who is picked by a picker whose fifth number is `draw`, where all before it fall on an excluded instance.
+fn owner_of_the_fifth(route: &Route, request: &Request<'_>, draw: u64) -> usize {
+    route.picker_seeded(seed_that_draws_behind(4, draw)).pick(request).expect("an instance").index()
+}
+
+/// The weight that fills those of the others up to 2⁴⁰: one draw in four thousand million misses it.
+const HEAVY: f64 = (1_u64 << 40) as f64 - 256.0;
+
+#[test]
+fn behind_four_draws_on_the_excluded_every_draw_falls_on_its_owner_among_those_left() {
+    // Those left add up to a power of two too, so that the borders are whole points.
+    let pool = seeded(42, list(&[64.0, HEAVY, 128.0, 64.0]));
+    for request in [PLAIN.exclude(&["i1"]), PLAIN.exclude(&["nobody", "i1"])] {
+        for policy in [Policy::WeightedRandom, Policy::WeightedRoundRobin] {
+            let route = plain_route(&pool, policy);
+            for bits in [8, 16] {
+                let of_draw = |draw: u64| Some(owner_of_the_fifth(&route, &request, draw << (64 - bits)));
+                enumeration(bits, &[0.25, 0.0, 0.5, 0.25], of_draw).assert_sound("exclusions");
+            }
         }
     }
 }
@@ -79,11 +112,6 @@ fn every_border_is_where_the_weights_say() {
         let route = plain_route(&pool, Policy::WeightedRandom);
         borders(&by_weight(weights), |draw| owner(&route, &PLAIN, draw))
             .assert_sound(&format!("{weights:?}"));
-        let request = PLAIN.exclude(&["i0"]);
-        let mut left = weights.to_vec();
-        left[0] = 0.0;
-        borders(&by_weight(&left), |draw| owner(&route, &request, draw))
-            .assert_sound("the first is excluded");
     }
 }
 

@@ -309,6 +309,12 @@ class Picker:
             return members[self.owner(members, left, request["key"])]
         else:
             assert self.policy in ("random", "weighted_random", "round_robin", "weighted_round_robin", "consistent_hash")
+            if len(left) < len(members):
+                whole = [weight(one) if weighted else Fraction(1) for one in members]
+                for _ in range(4):
+                    one = members[fall(self.generator.draw(), whole)]
+                    if one in left:
+                        return one
         return left[fall(self.generator.draw(), parts)]
 
     @staticmethod

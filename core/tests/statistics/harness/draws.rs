@@ -10,8 +10,14 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The seed of the picker whose first number is `draw`.
 pub(crate) fn seed_that_draws(draw: u64) -> u64 {
-    // A picker begins at a mix of its seed, and its first number is a mix of the step behind.
-    unmix(unmix(draw).wrapping_sub(GOLDEN)).wrapping_sub(GOLDEN)
+    seed_that_draws_behind(0, draw)
+}
+
+/// The seed of the picker whose number behind so many others is `draw`.
+pub(crate) fn seed_that_draws_behind(others: u64, draw: u64) -> u64 {
+    // A picker begins at a mix of its seed, and each number is a mix of a step more.
+    let begin = unmix(draw).wrapping_sub(GOLDEN.wrapping_mul(others + 1));
+    unmix(begin).wrapping_sub(GOLDEN)
 }
 
 /// The inverse of SplitMix64's output function: each multiplication by the inverse of its factor, each shift undone.

@@ -22,7 +22,7 @@ mod sequence;
 
 pub(crate) use counts::{binomial, chi_square, never, uniformity};
 pub(crate) use dice::{Dice, at_point};
-pub(crate) use draws::{borders, enumeration, seed_that_draws};
+pub(crate) use draws::{borders, enumeration, seed_that_draws, seed_that_draws_behind};
 pub(crate) use sequence::{discrepancy, repeats, serial, together};
 
 /// Below this the numbers do not come from what was expected. Some thousand readings are taken in a run, of fixed seeds.

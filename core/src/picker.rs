@@ -9,7 +9,7 @@ use crate::lease::Lease;
 use crate::live::Live;
 use crate::pick::{Pick, Picked, Picks};
 use crate::policy::rotation::Rotation;
-use crate::policy::roulette::Guide;
+use crate::policy::roulette::{Guide, scale};
 use crate::policy::table::Table;
 use crate::policy::{Plan, power_of_two};
 use crate::pool::{Core, nothing};
@@ -32,8 +32,12 @@ use crate::spec::Load;
 /// always, and through a changed list of equal weights with the instance behind the last one. A picker without a seed draws
 /// afresh in a forked child.
 ///
+/// Those of two threads share no cache line, wherever they lie: each fills lines of its own, in pairs, since processors fetch
+/// them so.
+///
 /// Cost of a pick: that of the policy, without atomics that other threads write to. The first one after an update takes two
 /// atomic operations more; no pick allocates.
+#[repr(align(128))]
 pub struct Picker {
     /// What a request without constraints comes to in the snapshot.
     lane: Option<PickerLane>,
@@ -57,6 +61,8 @@ struct PickerLane {
 enum Take {
     /// A draw that the guide decides, over members without gaps; the list position of the first.
     Guided(Guide, u32),
+    /// A draw over members alike, without gaps: how many, and the list position of the first.
+    Alike(u32, u32),
     /// The rotation's order and the next turn.
     Turn(Arc<[u32]>, usize),
     Draw,
@@ -264,7 +270,7 @@ impl Picker {
     fn leave_lane(&mut self) {
         let Some(PickerLane { take, lane }) = &self.lane else { return };
         let turn = match *take {
-            Take::Guided(..) | Take::Draw | Take::OfTwo(_) => return,
+            Take::Guided(..) | Take::Alike(..) | Take::Draw | Take::OfTwo(_) => return,
             Take::Turn(_, turn) => turn as u64,
             Take::Golden(turn) => turn,
         };
@@ -296,6 +302,7 @@ impl PickerLane {
                 *turn += 1;
                 index
             }
+            Take::Alike(count, first) => *first + scale(rng.draw(), u64::from(*count)) as u32,
             _ => self.take_by_table(rng, live)?,
         };
         Some(self.lane.picked(index))
@@ -313,7 +320,7 @@ impl PickerLane {
                 *turn = turn.wrapping_add(1);
                 table.draw(point)
             }
-            Take::Guided(..) | Take::Turn(..) => return None,
+            Take::Guided(..) | Take::Alike(..) | Take::Turn(..) => return None,
         };
         table.index(rank)
     }
@@ -331,9 +338,10 @@ impl PickerHand {
     /// How this hand takes from a lane; `None` where it cannot do so quickly.
     fn take(&self, lane: &Lane) -> Option<Take> {
         match (&lane.set.plan, &lane.position) {
-            (Plan::Roulette, _) => Some(match lane.set.table.guide() {
-                Some((guide, first)) => Take::Guided(guide.clone(), first),
-                None => Take::Draw,
+            (Plan::Roulette, _) => Some(match (lane.set.table.guide(), lane.set.table.alike()) {
+                (Some((guide, first)), _) => Take::Guided(guide.clone(), first),
+                (None, Some((count, first))) => Take::Alike(count, first),
+                (None, None) => Take::Draw,
             }),
             (Plan::PowerOfTwo(options), _) if options.choices == 2 => Some(Take::OfTwo(options.load)),
             (Plan::Rotation(rotation), Some(position)) => {

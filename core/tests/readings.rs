@@ -107,3 +107,9 @@ fn picks_and_handles_tell_where_they_come_from() {
     let refused: Result<(), NoInstance> = route.pick(&Request::new()).map(|_| ());
     assert_eq!(refused, Ok(()));
 }
+
+#[test]
+fn pickers_of_two_threads_share_no_cache_line() {
+    // Two lines of 64 bytes, as crossbeam's `CachePadded` has it on the processors that fetch lines in pairs.
+    assert!(align_of::<pointsman::Picker>() >= 128 && size_of::<pointsman::Picker>() <= 384);
+}

@@ -18,18 +18,19 @@ use crate::request::Given;
 /// between threads and serves one at a time.
 #[pyclass(frozen, module = "pointsman", weakref)]
 pub(crate) struct Picker {
-    /// Tried, never waited for, so that it may be held while the arguments are read.
-    picker: Mutex<pointsman::Picker>,
+    /// Tried, never waited for, so that it may be held while the arguments are read. Apart, since Python's allocator aligns
+    /// objects to less than a picker wants.
+    picker: Mutex<Box<pointsman::Picker>>,
     pool: Py<Pool>,
 }
 
 impl Picker {
     pub(crate) fn new(picker: pointsman::Picker, pool: Py<Pool>) -> Self {
-        Self { picker: Mutex::new(picker), pool }
+        Self { picker: Mutex::new(Box::new(picker)), pool }
     }
 
     #[inline(always)]
-    fn take(&self) -> PyResult<MutexGuard<'_, pointsman::Picker>> {
+    fn take(&self) -> PyResult<MutexGuard<'_, Box<pointsman::Picker>>> {
         self.picker.try_lock().ok_or_else(|| {
             PyRuntimeError::new_err("this Picker is in use by another call; make one for each thread")
         })
@@ -55,7 +56,7 @@ impl Picker {
         relax: bool,
     ) -> PyResult<Py<Instance>> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        choose::pick(py, self.pool.get(), &mut *self.take()?, &given)
+        choose::pick(py, self.pool.get(), &mut **self.take()?, &given)
     }
 
     /// Picks an instance and says how it was found.
@@ -75,7 +76,7 @@ impl Picker {
         relax: bool,
     ) -> PyResult<Pick> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        choose::select(py, self.pool.get(), &mut *self.take()?, &given)
+        choose::select(py, self.pool.get(), &mut **self.take()?, &given)
     }
 
     /// Picks an instance and holds it until the request ends.
@@ -95,7 +96,7 @@ impl Picker {
         relax: bool,
     ) -> PyResult<Py<Lease>> {
         let given = Given { tags, require, key, exclude, prefer, relax };
-        choose::lease(py, self.pool.get(), &mut *self.take()?, &given)
+        choose::lease(py, self.pool.get(), &mut **self.take()?, &given)
     }
 
     fn __reduce__(&self) -> PyResult<()> {

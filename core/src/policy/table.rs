@@ -199,6 +199,14 @@ impl Table {
         }
     }
 
+    /// How many there are, and the list position of the first, where they weigh alike and the others follow without a gap.
+    pub(crate) fn alike(&self) -> Option<(u32, u32)> {
+        match &self.weights {
+            Weights::Equal(_) if !self.members.is_empty() => Some((self.members.len() as u32, self.run?)),
+            _ => None,
+        }
+    }
+
     /// The slot of the first member, where those of the others follow it without a gap.
     pub(crate) fn slot_run(&self) -> Option<u32> {
         self.slot_run

@@ -101,6 +101,7 @@ impl Tally {
 }
 
 /// Something that picks: a route's shared position, or a picker of its own.
+#[allow(clippy::large_enum_variant, reason = "few, and seldom moved")]
 pub(crate) enum Hand {
     Route(Route),
     Picker(Picker),

@@ -77,8 +77,8 @@ impl<'a> Request<'a> {
     }
 
     /// Ids to keep away from: never returned while another instance is eligible in some tier, and returned at all only
-    /// with [`relax`](Self::relax). Unknown ids have no effect. Up to 32 cost O(k log k); more are honoured too, at O(n)
-    /// a pick.
+    /// with [`relax`](Self::relax). Unknown ids have no effect. Up to 32 cost O(k log k) and up to four random numbers more;
+    /// more are honoured too, at O(n) a pick.
     pub const fn exclude(mut self, exclude: &'a [&'a str]) -> Self {
         self.exclude = exclude;
         self.shaped()

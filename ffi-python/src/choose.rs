@@ -3,13 +3,13 @@
 use pointsman::{NoInstance, Request};
 use pyo3::prelude::*;
 
-use crate::context;
+use crate::context::{self, TagSet};
 use crate::errors;
 use crate::instance::Instance;
 use crate::lease::Lease;
 use crate::pick::Pick;
 use crate::pool::Pool;
-use crate::raw::ask;
+use crate::raw;
 use crate::request::Given;
 
 /// Who chooses.
@@ -48,28 +48,70 @@ pub(crate) fn pick(
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Instance>> {
-    if given.is_plain() && context::current(py, pool.context_tags)?.is_none() {
-        return match chooser.pick(&Request::new()) {
-            Ok(pick) => pool.object(py, pick.instance().user_data),
-            Err(refused) => Err(errors::no_instance(py, refused)),
-        };
+    let context = context::current(py, pool.context_tags)?;
+    if context.is_some() || !given.is_tags_alone() {
+        return pick_asked(py, pool, chooser, given, context);
     }
-    pick_asked(py, pool, chooser, given)
+    match given.tags {
+        None => or_raise(py, find(py, pool, chooser, &Request::new())),
+        Some(tags) => pick_tagged(py, pool, chooser, given, tags),
+    }
 }
 
-/// By itself, so that the plain way has little to set up.
+/// Tags and nothing else. By itself, as what comes next is, so that the plain way has little to set up.
+#[inline(never)]
+fn pick_tagged(
+    py: Python<'_>,
+    pool: &Pool,
+    chooser: &mut impl Chooser,
+    given: &Given<'_, '_>,
+    tags: &Bound<'_, PyAny>,
+) -> PyResult<Py<Instance>> {
+    match raw::ask(tags, |request| find_apart(py, pool, chooser, request)) {
+        Some(found) => or_raise(py, found),
+        None => pick_asked(py, pool, chooser, given, None),
+    }
+}
+
+/// Whatever else a call and its context give.
 #[inline(never)]
 fn pick_asked(
     py: Python<'_>,
     pool: &Pool,
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
+    context: Option<Bound<'_, TagSet>>,
 ) -> PyResult<Py<Instance>> {
-    // One result, since one in another goes through memory.
-    ask(py, pool, given, |request| match chooser.pick(request) {
-        Ok(pick) => pool.object(py, pick.instance().user_data),
+    let context = context.as_ref().map(Bound::get);
+    let found = given.ask(context, |request| find_apart(py, pool, chooser, request))?;
+    or_raise(py, found)
+}
+
+/// The object of a pick, `None` where the collector has cleared the pool. In two words, which stay in registers.
+type Found = Result<Option<Py<Instance>>, NoInstance>;
+
+/// Puts the engine's pick in its place.
+#[inline(always)]
+fn find(py: Python<'_>, pool: &Pool, chooser: &mut impl Chooser, request: &Request<'_>) -> Found {
+    match chooser.pick(request) {
+        Ok(pick) => Ok(pool.objects.get(py, pick.instance().user_data)),
+        Err(refused) => Err(refused),
+    }
+}
+
+/// One for all requests but the plain: the more places the engine's pick is put into, the less of it is.
+#[inline(never)]
+fn find_apart(py: Python<'_>, pool: &Pool, chooser: &mut impl Chooser, request: &Request<'_>) -> Found {
+    find(py, pool, chooser, request)
+}
+
+#[inline(always)]
+fn or_raise(py: Python<'_>, found: Found) -> PyResult<Py<Instance>> {
+    match found {
+        Ok(Some(object)) => Ok(object),
+        Ok(None) => Err(errors::cleared()),
         Err(refused) => Err(errors::no_instance(py, refused)),
-    })?
+    }
 }
 
 /// The same with how it was found.
@@ -79,8 +121,8 @@ pub(crate) fn select(
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
 ) -> PyResult<Pick> {
-    let picked = ask(py, pool, given, |request| chooser.pick(request).map(|pick| Pick::of(py, pool, &pick)))?;
-    picked.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
+    let mut take = |request: &Request<'_>| chooser.pick(request).map(|pick| Pick::of(py, pool, &pick));
+    ask(py, pool, given, &mut take)?.unwrap_or_else(|refused| Err(errors::no_instance(py, refused)))
 }
 
 /// The same, held until the request ends.
@@ -90,8 +132,27 @@ pub(crate) fn lease(
     chooser: &mut impl Chooser,
     given: &Given<'_, '_>,
 ) -> PyResult<Py<Lease>> {
-    match ask(py, pool, given, |request| chooser.lease(request))? {
+    match ask(py, pool, given, &mut |request| chooser.lease(request))? {
         Ok(lease) => Lease::of(py, pool, lease),
         Err(refused) => Err(errors::no_instance(py, refused)),
     }
+}
+
+/// Runs `take` with the request: in place where it is of tags alone.
+#[inline(always)]
+fn ask<R>(
+    py: Python<'_>,
+    pool: &Pool,
+    given: &Given<'_, '_>,
+    take: &mut impl FnMut(&Request<'_>) -> R,
+) -> PyResult<R> {
+    let context = context::current(py, pool.context_tags)?;
+    if context.is_none()
+        && given.is_tags_alone()
+        && let Some(tags) = given.tags
+        && let Some(taken) = raw::ask(tags, &mut *take)
+    {
+        return Ok(taken);
+    }
+    given.ask(context.as_ref().map(Bound::get), take)
 }

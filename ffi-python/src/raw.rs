@@ -8,67 +8,55 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::context;
-use crate::pool::Pool;
-use crate::request::Given;
-
-/// Runs `take` with the request. What `choose` takes is an answer of the engine and objects of the table, neither of
-/// which runs Python code; what it raises, it raises when the request has been read.
+/// Runs `take` with a request of these tags alone, read where they lie; `None`, with `take` not run, for tags that cannot
+/// be read so. What `choose` takes is an answer of the engine and objects of the table, neither of which runs Python code;
+/// what it raises, it raises when the request has been read.
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(crate) fn ask<R>(
-    py: Python<'_>,
-    pool: &Pool,
-    given: &Given<'_, '_>,
-    take: impl FnOnce(&Request<'_>) -> R,
-) -> PyResult<R> {
-    let context = context::current(py, pool.context_tags)?;
-    if context.is_none()
-        && let Some(tags) = given.tags_alone()
-        // SAFETY: `take` runs no Python code while it reads the request, and does not detach.
-        && let Some(tags) = unsafe { InPlace::of(tags) }
-    {
-        return Ok(take(&Request::new().tags(tags.pairs())));
-    }
-    given.ask(context.as_ref().map(Bound::get), take)
+pub(crate) fn ask<R>(tags: &Bound<'_, PyAny>, take: impl FnOnce(&Request<'_>) -> R) -> Option<R> {
+    let mut pairs = InPlace::default();
+    // SAFETY: `take` runs no Python code while it reads the request, and does not detach.
+    unsafe { pairs.of(tags) }?;
+    Some(take(&Request::new().tags(&pairs.0)))
 }
 
 /// Tags of a call that are read in place. A mapping with more is read with a count taken of each object.
 const IN_PLACE: usize = 4;
 
 /// The pairs of a plain dict of texts, where they lie.
-pub(crate) struct InPlace<'a>(ArrayVec<(&'a str, &'a str), IN_PLACE>);
+#[derive(Default)]
+struct InPlace<'a>(ArrayVec<(&'a str, &'a str), IN_PLACE>);
 
 impl<'a> InPlace<'a> {
-    /// `None` for whatever is not a plain dict of few texts, and on builds without a GIL, where another thread could take
-    /// a text away.
+    /// Takes in the pairs of a mapping: into itself, since to return them is to copy them. `None` for whatever is not a
+    /// plain dict of few texts, and on builds without a GIL, where another thread could take a text away.
     ///
     /// # Safety
     ///
     /// Until the last use of the pairs, the caller runs no Python code and stays attached.
     #[allow(unsafe_code)]
     #[inline(always)]
-    pub(crate) unsafe fn of(mapping: &'a Bound<'_, PyAny>) -> Option<Self> {
+    unsafe fn of(&mut self, mapping: &'a Bound<'_, PyAny>) -> Option<()> {
         if cfg!(Py_GIL_DISABLED) {
             return None;
         }
         let dict = mapping.cast_exact::<PyDict>().ok()?;
-        let mut pairs = ArrayVec::new();
+        let count = dict.len();
+        if count > IN_PLACE {
+            return None;
+        }
         let (mut at, mut key, mut value) = (0, std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the dict is one, and lives as long as the borrow of it. What is done between the calls does not change
-        // it: `text` runs no Python code where it succeeds, and where it does not, this is the end.
-        while unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut at, &mut key, &mut value) } != 0 {
+        // Asked for as many as there are, and not once more to hear that there are no more.
+        while self.0.len() < count
+            // SAFETY: the dict is one, and lives as long as the borrow of it. What is done between the calls does not
+            // change it: `text` runs no Python code where it succeeds, and where it does not, this is the end.
+            && unsafe { ffi::PyDict_Next(dict.as_ptr(), &mut at, &mut key, &mut value) } != 0
+        {
             // SAFETY: both are alive, since the dict has them, and nothing takes them out of it: that is what the caller
             // promises.
-            let pair = unsafe { (text(key)?, text(value)?) };
-            pairs.try_push(pair).ok()?;
+            self.0.push(unsafe { (text(key)?, text(value)?) });
         }
-        Some(Self(pairs))
-    }
-
-    #[inline]
-    pub(crate) fn pairs(&self) -> &[(&'a str, &'a str)] {
-        &self.0
+        Some(())
     }
 }
 

@@ -99,22 +99,12 @@ pub(crate) struct Given<'a, 'py> {
     pub(crate) relax: bool,
 }
 
-impl<'a, 'py> Given<'a, 'py> {
+impl Given<'_, '_> {
+    /// Whether the call gives nothing but tags, or nothing at all.
     #[inline(always)]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.tags.is_none()
-            && self.require.is_none()
-            && self.key.is_none()
-            && self.exclude.is_none()
-            && self.prefer.is_none()
-    }
-
-    /// The tags, where the call gives nothing else.
-    #[inline(always)]
-    pub(crate) fn tags_alone(&self) -> Option<&'a Bound<'py, PyAny>> {
-        let Self { tags, require, key, exclude, prefer, relax: _ } = self;
-        let alone = require.is_none() && key.is_none() && exclude.is_none() && prefer.is_none();
-        tags.filter(|_| alone)
+    pub(crate) fn is_tags_alone(&self) -> bool {
+        let Self { tags: _, require, key, exclude, prefer, relax: _ } = self;
+        require.is_none() && key.is_none() && exclude.is_none() && prefer.is_none()
     }
 
     /// Runs `take` with the request. The tags of the context hold for the keys that the call does not give.

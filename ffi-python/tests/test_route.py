@@ -184,6 +184,21 @@ def test_tags_are_read_alike_however_they_come(fleet: Callable[[], Pool]) -> Non
     assert route.pick(tags={"version": "gray"}).id == "b"
 
 
+@pytest.mark.parametrize("count", range(7))
+def test_any_number_of_tags_is_read(count: int, fleet: Callable[[], Pool]) -> None:
+    route = fleet().route("random", tiers=[{"match": ["version"]}])
+    others = {f"other-{at}": "x" for at in range(count)}
+    picker = route.picker()
+    for tags in ({"version": "gray", **others}, {**others, "version": "gray"}):
+        for call in (route.pick, picker.pick, lambda tags: route.select(tags=tags).instance):
+            assert call(tags=tags).id == "b"
+    for call in (route.pick, picker.pick):
+        with pytest.raises(NoInstance) as caught:
+            call(tags={**others, "version": "none"})
+        assert caught.value.reason == "no_match"
+    assert {route.pick(tags=others).id for _ in range(200)} == {instance.id for instance in route.pool}
+
+
 def test_any_mapping_will_do(fleet: Callable[[], Pool]) -> None:
     import collections
     import types

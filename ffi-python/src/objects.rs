@@ -80,7 +80,10 @@ impl Objects {
     }
 
     pub(crate) fn hold<'a, 'py>(&'a self, py: Python<'py>) -> Held<'a, 'py> {
-        self.table.write(py, |table| table.holds += 1);
+        self.table.write(py, |table| {
+            table.forget_parent();
+            table.holds += 1;
+        });
         Held(self, py)
     }
 
@@ -90,11 +93,18 @@ impl Objects {
 }
 
 impl Table {
-    #[must_use]
-    fn take_due(&mut self) -> Vec<Py<Instance>> {
+    /// In a child that was forked while its parent held: nobody will end those holds. Comes before the child's first own.
+    fn forget_parent(&mut self) {
         let process = std::process::id();
         if self.process != process {
             (self.process, self.holds) = (process, 0);
+        }
+    }
+
+    #[must_use]
+    fn take_due(&mut self) -> Vec<Py<Instance>> {
+        if self.holds > 0 {
+            self.forget_parent();
         }
         if self.holds > 0 {
             return Vec::new();

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from multiprocessing.connection import Connection
 
@@ -93,6 +94,54 @@ def test_a_child_of_a_busy_process_can_pick_and_update() -> None:
         stop.set()
         for thread in threads:
             thread.join(120)
+
+
+def replace_during_a_batch(route: Route, to: Connection) -> None:
+    begun = threading.Event()
+
+    def batch() -> None:
+        begun.set()
+        try:
+            to.send(len(route.pick_many(1_000_000)))
+        except RuntimeError as error:
+            to.send(str(error))
+
+    thread = threading.Thread(target=batch)
+    thread.start()
+    begun.wait()
+    # Instances that the batch picks go before it makes a list of what it picked.
+    for at in range(10):
+        route.pool.replace(Instance(f"{at}-{id}") for id in range(100))
+        time.sleep(0.0005)
+        route.pool.replace([Instance("x")])
+        route.pool.tick()
+    thread.join()
+
+
+@needs_fork
+def test_a_batch_of_a_child_of_a_busy_process_keeps_its_objects() -> None:
+    route = make().route("weighted_random")
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            route.pick_many(1_000_000)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    context = multiprocessing.get_context("fork")
+    try:
+        for _ in range(10):
+            here, there = context.Pipe()
+            process = context.Process(target=replace_during_a_batch, args=(route, there))
+            process.start()
+            assert here.poll(120)
+            assert here.recv() == 1_000_000
+            process.join(120)
+            assert process.exitcode == 0
+    finally:
+        stop.set()
+        thread.join(120)
 
 
 def run(code: str, **environment: str) -> str:

@@ -5,7 +5,7 @@
 //! same again changes nothing. A setter makes a new object out of the one in the pool; had that changed by the time of the
 //! commit, the plan is made anew.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use pyo3::prelude::*;
 
@@ -120,39 +120,48 @@ enum Step {
 /// What the pool would have for an id, step by step.
 struct Drafts<'a> {
     pool: &'a Pool,
-    seen: HashMap<String, Option<Key>>,
+    /// What the pool has, of the ids that were looked at.
+    seen: HashMap<String, Option<(Key, Py<Instance>)>>,
     drafts: HashMap<String, Option<Py<Instance>>>,
+    /// Ids that an earlier step takes out: what comes for them again is new to the engine, with a key of its own.
+    out: HashSet<String>,
 }
 
 impl Drafts<'_> {
     fn get(&mut self, py: Python<'_>, id: &str) -> Option<Py<Instance>> {
         if !self.drafts.contains_key(id) {
             let current = current(py, self.pool, id);
-            self.seen.insert(id.to_owned(), current.as_ref().map(|(key, _)| *key));
-            self.drafts.insert(id.to_owned(), current.map(|(_, object)| object));
+            self.drafts.insert(id.to_owned(), current.as_ref().map(|(_, object)| object.clone_ref(py)));
+            self.seen.insert(id.to_owned(), current);
         }
         self.drafts.get(id)?.as_ref().map(|object| object.clone_ref(py))
     }
 
+    /// News are what differs from the pool, which still has its own, and not from the step before.
     fn put(&mut self, py: Python<'_>, object: Py<Instance>) -> Put {
         let id = &*object.get().inner.id;
-        let before = self.get(py, id);
-        let current = before.as_ref().zip(self.seen.get(id).copied().flatten());
-        let put = Put::new(py, self.pool, &object, current.map(|(object, key)| (key, object)));
+        self.get(py, id);
+        let current = self.seen.get(id).and_then(Option::as_ref).filter(|_| !self.out.contains(id));
+        let put = Put::new(py, self.pool, &object, current.map(|(key, object)| (*key, object)));
         self.drafts.insert(id.to_owned(), Some(object.clone_ref(py)));
         put
+    }
+
+    fn remove(&mut self, id: &str) {
+        self.drafts.insert(id.to_owned(), None);
+        self.out.insert(id.to_owned());
     }
 }
 
 impl Plan {
     fn new(py: Python<'_>, pool: &Pool, changes: &[Change]) -> PyResult<Self> {
-        let mut drafts = Drafts { pool, seen: HashMap::new(), drafts: HashMap::new() };
+        let mut drafts = Drafts { pool, seen: HashMap::new(), drafts: HashMap::new(), out: HashSet::new() };
         let mut steps = Vec::with_capacity(changes.len());
         for change in changes {
             steps.push(match change {
                 Change::Upsert(object) => Step::Put(drafts.put(py, object.clone_ref(py))),
                 Change::Remove(id) => {
-                    drafts.drafts.insert(id.clone(), None);
+                    drafts.remove(id);
                     Step::Remove(id.clone())
                 }
                 Change::Weight(id, _) | Change::Healthy(id, _) | Change::Enabled(id, _) => {
@@ -162,9 +171,7 @@ impl Plan {
                             let object = Py::new(py, object.get().with(py, changed))?;
                             let mut put = drafts.put(py, object);
                             // The load of the list is old news: it must not stand in for a later report.
-                            if put.same_as.is_none() {
-                                put.instance.load = None;
-                            }
+                            put.instance.load = None;
                             Step::Put(put)
                         }
                         None => Step::Missing(id.clone()),
@@ -172,7 +179,8 @@ impl Plan {
                 }
             });
         }
-        Ok(Self { steps, seen: drafts.seen })
+        let seen = drafts.seen.into_iter().map(|(id, seen)| (id, seen.map(|(key, _)| key))).collect();
+        Ok(Self { steps, seen })
     }
 
     /// The outcome, unless the pool was changed meanwhile; and the keys that were not taken.

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import pickle
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from conftest import check_shares
 from pointsman import FormatError, Instance, NoInstance, Pool, RouteError, UpdateError
@@ -105,6 +108,111 @@ def test_edit_leaves_nothing_behind_on_an_exception(fleet: Callable[[], Pool]) -
     assert pool.version == 1
     with pytest.raises(RuntimeError):
         edit.remove("a")
+
+
+def test_a_setter_leaves_the_load_that_was_reported() -> None:
+    pool = Pool([Instance("a", load=0.9), Instance("b", load=0.5)])
+    route = pool.route("least_load")
+    assert route.shares() == {"b": 1.0}
+    pool.report_load("a", 0.1)
+    for weight in (1.0, 2.0, 2.0):
+        pool.set_weight("a", weight)
+        assert route.shares() == {"a": 1.0}
+    with pool.edit() as edit:
+        edit.set_healthy("a", True)
+        edit.set_healthy("a", False)
+        edit.set_healthy("a", True)
+    assert route.shares() == {"a": 1.0}
+    pool.upsert(Instance("a", load=0.7))
+    assert route.shares() == {"b": 1.0}
+
+
+def test_an_edit_that_comes_back_to_where_it_was_changes_nothing() -> None:
+    pool = Pool([Instance("a"), Instance("b")])
+    before = pool["a"]
+    with pool.edit() as edit:
+        edit.set_weight("a", 0.5)
+        edit.set_weight("a", 1.0)
+    assert pool.version == 1
+    assert pool["a"] is before
+    with pool.edit() as edit:
+        edit.set_weight("a", 0.5)
+        edit.set_weight("a", 0.5)
+    assert pool.version == 2
+    assert pool["a"].weight == 0.5
+
+
+def test_what_is_taken_out_and_put_in_again_stays_in() -> None:
+    pool = Pool([Instance("a"), Instance("b")])
+    route = pool.route("random")
+    with pool.edit() as edit:
+        edit.set_weight("a", 1.0)
+        edit.remove("a")
+        edit.upsert(Instance("a"))
+        edit.set_weight("a", 1.0)
+    for _ in range(3):
+        pool.tick()
+        pool.upsert(Instance("b", user_data=object()))
+    assert [instance.id for instance in pool] == ["b", "a"]
+    assert {route.pick().id for _ in range(100)} == {"a", "b"}
+
+
+IDS = st.sampled_from("abcd")
+VERBS = st.one_of(
+    st.tuples(st.just("set_weight"), IDS, st.sampled_from([0.0, 1.0, 2.5, -1.0, float("nan")])),
+    st.tuples(st.sampled_from(["set_healthy", "set_enabled"]), IDS, st.booleans()),
+    st.tuples(st.just("upsert"), st.builds(Instance, IDS, weight=st.sampled_from([0.0, 1.0, 3.0]), user_data=st.just(1))),
+    st.tuples(st.just("remove"), IDS),
+)
+
+
+def apply(verb: tuple[Any, ...], to: dict[str, Instance]) -> bool:
+    """What a verb does to a list, kept as a dict. Whether it may be done."""
+    name, what, *value = verb
+    if name == "upsert":
+        to[what.id] = what
+        return True
+    if what not in to or (name == "set_weight" and not value[0] >= 0):
+        return False
+    if name == "remove":
+        del to[what]
+    else:
+        to[what] = to[what].__replace__(**{name.removeprefix("set_"): value[0]})
+    return True
+
+
+def state(instances: Iterable[Instance]) -> list[tuple[Instance, Any]]:
+    return [(instance, instance.user_data) for instance in instances]
+
+
+def by_weight(instances: Iterable[Instance]) -> dict[str, float]:
+    weights = {one.id: one.weight for one in instances if one.healthy and one.enabled and one.weight > 0}
+    return {id: weight / sum(weights.values()) for id, weight in weights.items()}
+
+
+@given(st.lists(st.tuples(st.booleans(), st.lists(VERBS, max_size=5)), max_size=6))
+def test_any_edits_are_done_as_a_whole_or_not_at_all(batches: list[tuple[bool, list[tuple[Any, ...]]]]) -> None:
+    pool = Pool([Instance("a", user_data=0), Instance("b")])
+    route = pool.route("weighted_random")
+    expected = {instance.id: instance for instance in pool}
+    for as_one, verbs in batches:
+        for together in [verbs] if as_one else [[verb] for verb in verbs]:
+            after, before, version = dict(expected), list(pool), pool.version
+            fits = all(apply(verb, after) for verb in together)
+            try:
+                with pool.edit() if as_one else contextlib.nullcontext(pool) as to:
+                    for name, *arguments in together:
+                        getattr(to, name)(*arguments)
+            except UpdateError as error:
+                assert not fits
+                assert error.instance in set("abcd") and error.field in ("id", "weight")
+                assert all(one is other for one, other in zip(pool, before, strict=True))
+            else:
+                assert fits
+                expected = after
+            assert state(pool) == state(expected.values())
+            assert (pool.version > version) == (state(pool) != state(before))
+            assert route.shares() == pytest.approx(by_weight(expected.values()))
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf"), float("-inf")])

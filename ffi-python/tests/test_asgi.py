@@ -175,6 +175,31 @@ def _is_full(pool: Pool) -> bool:
         return True
 
 
+async def test_the_lifespan_opens_and_closes_and_the_pool_is_ticked(start: Start) -> None:
+    (backend,) = start("a")
+    spec = {"ejection": {"consecutive_failures": 1, "max_ejection_percent": 100}}
+    pool = Pool([Instance(backend.address), Instance("127.0.0.1:1", id="gone")], spec=spec)
+    route = pool.route("round_robin")
+    app = ReverseProxy(route)
+    asked, told = asyncio.Queue[Any](), asyncio.Queue[Any]()
+    life = asyncio.create_task(app({"type": "lifespan"}, asked.get, told.put))
+    await asked.put({"type": "lifespan.startup"})
+    assert await told.get() == {"type": "lifespan.startup.complete"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://shop", timeout=30) as client:
+        for _ in range(2):
+            assert (await client.get("/")).json()["name"] == "a"
+    # Nobody but the proxy ticks, and without a tick nobody is ejected.
+    while set(route.shares()) != {backend.address}:
+        await asyncio.sleep(0.01)
+    inners = app._open()._balancer._inners
+    assert inners
+    await asked.put({"type": "lifespan.shutdown"})
+    assert await told.get() == {"type": "lifespan.shutdown.complete"}
+    await life
+    assert not inners
+    assert app._transport is None and app._ticker is None
+
+
 async def test_websockets_are_refused() -> None:
     app = ReverseProxy(Pool().route("random"))
     sent: list[Any] = []

@@ -152,6 +152,28 @@ def test_transports_close_after_their_instance_has_left(start: Start) -> None:
         assert inner.users == 0
 
 
+def test_a_transport_that_fails_to_close_keeps_no_other_in_use(start: Start) -> None:
+    import httpx
+
+    pool = fleet(start("a", "b"))
+    transport = Transport(pool.route("round_robin"), hosts=["orders"])
+    with httpx.Client(transport=transport) as client:
+        for _ in range(2):
+            client.get("http://orders/")
+        inners = {inner.instance.id: inner for inner in transport._balancer._inners.values()}
+
+        def fail() -> None:
+            inners["a"].transport.__class__.close(inners["a"].transport)
+            raise OSError("cannot close")
+
+        inners["a"].transport.close = fail
+        pool.remove("a")
+        with pytest.raises(OSError, match="cannot close"):
+            client.get("http://orders/")
+        assert inners["b"].users == 0
+        assert client.get("http://orders/").json()["name"] == "b"
+
+
 def test_the_lease_lasts_until_the_body_ends(start: Start) -> None:
     import httpx
 

@@ -151,10 +151,10 @@ class _Exchange:
         tries = self._tries()
         while True:
             inner, idle = balancer.enter(lib, tries.lease.instance, self._secure_name)
-            for transport in idle:
-                yield getattr(transport, verbs.close)
-            tries.start()
             try:
+                for transport in idle:
+                    yield getattr(transport, verbs.close)
+                tries.start()
                 copy = self._copy(tries)
                 response = yield partial(getattr(inner.transport, verbs.send), copy)
             except BaseException as error:

@@ -10,7 +10,7 @@ use crate::edit::Edit;
 use crate::errors;
 use crate::instance::{Instance, id_of, instances_of};
 use crate::objects::{Key, Objects, collecting, released};
-use crate::request::is_text;
+use crate::request::{Seed, is_text};
 use crate::route::Route;
 use crate::turn::Turn;
 use crate::update::{self, Change};
@@ -40,7 +40,7 @@ pub(crate) struct Pool {
 /// What a pool is made with besides its instances.
 pub(crate) struct Settings<'a, 'py> {
     pub(crate) zone: Option<&'a str>,
-    pub(crate) seed: Option<u64>,
+    pub(crate) seed: Option<Seed>,
     pub(crate) keep_last: bool,
     pub(crate) spec: Option<&'a Bound<'py, PyAny>>,
     pub(crate) context_tags: bool,
@@ -64,7 +64,7 @@ impl Pool {
             spec = spec.keep_last(true);
         }
         let mut options = pointsman::PoolOptions::new().spec(spec).release(released);
-        if let Some(seed) = settings.seed {
+        if let Some(Seed(seed)) = settings.seed {
             options = options.seed(seed);
         }
         let objects = Objects::new();
@@ -106,7 +106,7 @@ impl Pool {
         py: Python<'_>,
         instances: Option<&Bound<'_, PyAny>>,
         zone: Option<&str>,
-        seed: Option<u64>,
+        seed: Option<Seed>,
         keep_last: bool,
         spec: Option<&Bound<'_, PyAny>>,
         context_tags: bool,
@@ -137,7 +137,7 @@ impl Pool {
         prefer_ip: bool,
         address_family: Option<&str>,
         zone: Option<&str>,
-        seed: Option<u64>,
+        seed: Option<Seed>,
         keep_last: bool,
         spec: Option<&Bound<'_, PyAny>>,
         context_tags: bool,

@@ -1,6 +1,6 @@
 //! Keyword arguments to a request of the engine.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMapping, PyString};
 use smallvec::SmallVec;
@@ -192,6 +192,24 @@ fn bytes_of<'a>(key: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 /// Texts are iterables of texts, which is never what is meant.
 pub(crate) fn is_text(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>()
+}
+
+/// A seed, refused by its name and limit.
+#[derive(Clone, Copy)]
+pub(crate) struct Seed(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for Seed {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        given.extract().map(Self).map_err(|error| {
+            if error.is_instance_of::<PyOverflowError>(given.py()) {
+                PyValueError::new_err(format!("seed is {}, must be 0 to {}", &*given, u64::MAX))
+            } else {
+                error
+            }
+        })
+    }
 }
 
 /// Seconds as a duration.

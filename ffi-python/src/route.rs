@@ -1,6 +1,6 @@
 //! `Route`: a way to choose.
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyMemoryError, PyTypeError, PyValueError};
 use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,7 +14,7 @@ use crate::objects::Key;
 use crate::pick::Pick;
 use crate::picker::Picker;
 use crate::pool::Pool;
-use crate::request::Given;
+use crate::request::{Given, Seed};
 
 /// More picks than this in one call give up the interpreter meanwhile.
 const BATCH: usize = 1_000;
@@ -108,17 +108,20 @@ impl Route {
         exclude: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyList>> {
         let n = count(n)?;
+        let mut keys = Vec::new();
+        keys.try_reserve_exact(n)
+            .map_err(|_| PyMemoryError::new_err(format!("no memory for a list of {n} picks")))?;
         let given = Given { tags, require, key: None, exclude, prefer: None, relax: false };
         let pool = self.pool.get();
         let hold = pool.objects.hold(py);
-        let keys = self.ask(py, &given, |route, request| {
+        let picked = self.ask(py, &given, |route, request| {
             if n > BATCH {
-                py.detach(|| keys(route, request, n, !pool.seeded))
+                py.detach(|| pick_keys(route, request, n, !pool.seeded, &mut keys))
             } else {
-                keys(route, request, n, false)
+                pick_keys(route, request, n, false, &mut keys)
             }
         })?;
-        let keys = keys.map_err(|refused| errors::no_instance(py, refused))?;
+        picked.map_err(|refused| errors::no_instance(py, refused))?;
         let list = pool.objects.list(py, &keys);
         drop(hold);
         list
@@ -173,9 +176,9 @@ impl Route {
 
     /// A hand for one thread, with its own generator. The same seed, updates and requests give the same picks.
     #[pyo3(signature = (seed=None))]
-    fn picker(&self, py: Python<'_>, seed: Option<u64>) -> Picker {
+    fn picker(&self, py: Python<'_>, seed: Option<Seed>) -> Picker {
         let picker = match seed {
-            Some(seed) => self.route.picker_seeded(seed),
+            Some(Seed(seed)) => self.route.picker_seeded(seed),
             None => self.route.picker(),
         };
         Picker::new(picker, self.pool.clone_ref(py))
@@ -262,13 +265,13 @@ impl Route {
 }
 
 /// Picks `n` times. Draws that depend on nothing but the list may come from a generator of their own, which is faster.
-fn keys(
+fn pick_keys(
     route: &pointsman::Route,
     request: &pointsman::Request<'_>,
     n: usize,
     own_draws: bool,
-) -> Result<Vec<Key>, pointsman::NoInstance> {
-    let mut keys = Vec::with_capacity(n);
+    keys: &mut Vec<Key>,
+) -> Result<(), pointsman::NoInstance> {
     if own_draws
         && matches!(route.spec().policy, pointsman::Policy::Random | pointsman::Policy::WeightedRandom)
     {
@@ -281,7 +284,7 @@ fn keys(
             keys.push(route.pick(request)?.instance().user_data);
         }
     }
-    Ok(keys)
+    Ok(())
 }
 
 fn count(number: i64) -> PyResult<usize> {

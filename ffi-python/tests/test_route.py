@@ -262,6 +262,26 @@ def test_pick_many(fleet: Callable[[], Pool]) -> None:
         route.pick_many(3, require={"version": "none"})
 
 
+def test_a_batch_beyond_memory_is_a_memory_error(fleet: Callable[[], Pool]) -> None:
+    route = fleet().route("random")
+    for n in (10**15, 2**63 - 1):
+        with pytest.raises(MemoryError):
+            route.pick_many(n)
+    assert route.pick().id in "abc"
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 2**200])
+def test_a_seed_out_of_range_is_a_value_error(seed: int, fleet: Callable[[], Pool]) -> None:
+    for make in (fleet().route("random").picker, lambda seed: Pool(seed=seed), lambda seed: Pool.from_json("[]", seed=seed)):
+        with pytest.raises(ValueError, match=f"seed is {seed}, must be 0 to 18446744073709551615"):
+            make(seed)
+    wrong: Any
+    for wrong in ("1", 1.5, [1]):
+        with pytest.raises(TypeError):
+            Pool(seed=wrong)
+    assert Pool(seed=2**64 - 1).version == 1
+
+
 def test_pickers_are_deterministic(fleet: Callable[[], Pool]) -> None:
     pool = fleet()
     route = pool.route("weighted_random")

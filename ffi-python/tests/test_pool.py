@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import check_shares
@@ -190,6 +190,7 @@ def by_weight(instances: Iterable[Instance]) -> dict[str, float]:
     return {id: weight / sum(weights.values()) for id, weight in weights.items()}
 
 
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.booleans(), st.lists(VERBS, max_size=5)), max_size=6))
 def test_any_edits_are_done_as_a_whole_or_not_at_all(batches: list[tuple[bool, list[tuple[Any, ...]]]]) -> None:
     pool = Pool([Instance("a", user_data=0), Instance("b")])
@@ -211,7 +212,11 @@ def test_any_edits_are_done_as_a_whole_or_not_at_all(batches: list[tuple[bool, l
                 assert fits
                 expected = after
             assert state(pool) == state(expected.values())
-            assert (pool.version > version) == (state(pool) != state(before))
+            if state(pool) != state(before):
+                assert pool.version == version + 1
+            elif "remove" not in {name for name, *_ in together}:
+                # What is taken out and put in again begins anew, so that it is a change.
+                assert pool.version == version
             assert route.shares() == pytest.approx(by_weight(expected.values()))
 
 

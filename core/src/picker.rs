@@ -165,17 +165,18 @@ impl Picker {
     fn choose_by_lane(&mut self, request: &Request<'_>) -> Result<Picked, NoInstance> {
         if !self.entered {
             self.enter_lane();
-            if request.shape.is_open()
-                && let Some(lane) = &mut self.lane
-                && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
-            {
-                return Ok(picked);
-            }
+        }
+        let open = self.route.shared().is_open(&self.snapshot, request);
+        if open
+            && let Some(lane) = &mut self.lane
+            && let Some(picked) = lane.take(&mut self.hand.rng, &self.core.live)
+        {
+            return Ok(picked);
         }
         // Positions of combinations are none of the plain lane's, so that its cursor may stay where it is. Of the plain lanes,
         // those that are left are of policies without a cursor.
         let lane = self.route.shared().lane(&self.snapshot, request);
-        if let Some(lane) = lane.filter(|_| self.lane.is_none() || !request.shape.is_open())
+        if let Some(lane) = lane.filter(|_| self.lane.is_none() || !open)
             && let Some(picked) = lane.take(&self.core.live, request.key, &mut self.hand)
         {
             return Ok(picked);

@@ -164,6 +164,12 @@ impl RouteShared {
         snapshot.lanes.get(self.number)?.tagged(request.tags)
     }
 
+    /// Whether what the request has is no constraint in this route.
+    pub(crate) fn is_open(&self, snapshot: &Snapshot, request: &Request<'_>) -> bool {
+        let ignored = || snapshot.lanes.get(self.number).is_some_and(|lanes| lanes.ignores_tags);
+        request.shape.is_open() || request.shape == Shape::Tags && ignored()
+    }
+
     /// Takes one for a request with exclusions from the lane that it would have without them; `None` where the long way has to
     /// decide, with no number drawn.
     #[inline]

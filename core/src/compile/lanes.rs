@@ -38,6 +38,8 @@ pub(crate) struct Lane {
 pub(crate) struct Lanes {
     /// What every request without constraints comes to, where that does not depend on a draw.
     pub(crate) plain: Option<Lane>,
+    /// Whether no tier reads tags, so that they are no constraint.
+    pub(crate) ignores_tags: bool,
     tagged: Tagged,
 }
 
@@ -69,6 +71,7 @@ impl Lanes {
         });
         Self {
             plain: plain.and_then(|(number, group)| Lane::of(number, group)),
+            ignores_tags: branch.tiers.iter().all(|tier| tier.matching.is_empty()),
             tagged: branch.tiers.first().and_then(|tier| Tagged::of(tier)).unwrap_or_default(),
         }
     }
@@ -76,7 +79,7 @@ impl Lanes {
     /// The lane of requests with nothing but these tags; `None` where the long way has to decide.
     #[inline(never)]
     pub(crate) fn tagged(&self, tags: &[(&str, &str)]) -> Option<&Lane> {
-        self.tagged.find(tags)
+        if self.ignores_tags { self.plain.as_ref() } else { self.tagged.find(tags) }
     }
 }
 

@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use pointsman::fault::{Fault, arm, disarm};
 use pointsman::{
-    Edit, Ejection, Instance, Outcome, Picked, Picker, Pool, PoolOptions, PoolSpec, Request, Route,
+    Edit, Instance, Outcome, Picked, Picker, Pool, PoolOptions, PoolSpec, Request, Route,
     RouteSpec, Tier, UpdateError,
 };
 
 use crate::Order;
 use crate::common::{PLAIN, policies, until};
+use crate::clock::{Clock, ejection};
 use crate::control::Control;
 use crate::harness::Dice;
 use crate::memory;
@@ -25,7 +26,7 @@ const WRITERS: u64 = 2;
 
 /// What the release hook and the writers count.
 #[derive(Default)]
-struct Counts {
+pub(crate) struct Counts {
     /// User data that was handed to the engine in updates that were accepted, in sum and number.
     published: (AtomicU64, AtomicU64),
     /// User data that came back.
@@ -34,6 +35,7 @@ struct Counts {
     faults: AtomicU64,
     routes: AtomicU64,
     forks: AtomicU64,
+    pub(crate) ejections: AtomicU64,
 }
 
 fn add(to: &(AtomicU64, AtomicU64), user_data: u64) {
@@ -79,7 +81,7 @@ pub(crate) fn run(order: Order) -> Vec<String> {
 fn round(seed: u64, time: Duration) -> Vec<String> {
     let counts = Arc::new(Counts::default());
     let hears = counts.clone();
-    let spec = PoolSpec::new().ejection(Ejection::default()).slow_start(5.0, 1.0);
+    let spec = PoolSpec::new().ejection(ejection()).slow_start(5.0, 1.0);
     let options = PoolOptions::new().spec(spec).release(move |user_data| add(&hears.released, user_data));
     let first = (0..IDS).map(|number| instance(number, number as u64 + 1));
     (1..=IDS as u64).for_each(|user_data| add(&counts.published, user_data));
@@ -121,16 +123,8 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
             counts.routes.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(Duration::from_millis(1));
         });
-        let mut dice = Dice::new(seed ^ 1 << 25);
-        control.spawn(scope, "clock".into(), move || {
-            // Forth by some seconds at most, and back to anywhere.
-            let now = dice.bits() >> (30 + dice.below(20));
-            pool.tick_at(now);
-            let load = dice.unit() * 10.0;
-            // It may have left meanwhile.
-            let _ = pool.report_load_at(&names[dice.below(IDS)], load, now / 2);
-            std::thread::sleep(Duration::from_millis(1));
-        });
+        let mut clock = Clock { dice: Dice::new(seed ^ 1 << 25), latest: 0, pool, truth, routes, counts };
+        control.spawn(scope, "clock".into(), move || clock.step(names));
         #[cfg(unix)]
         let mut forked = Instant::now();
         control.run_for(time, || {
@@ -143,8 +137,10 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
         });
     });
     all_is_given_back(&pool, &truth, &routes, &counts);
+    let ejections = counts.ejections.load(Ordering::Relaxed);
+    assert!(ejections > 0 || time < Duration::from_secs(5), "nobody was ejected, so that no share was looked at");
     let told = format!(
-        "{} picks, {} versions, {} builds that failed, {} routes made and dropped, {} forks",
+        "{} picks, {} versions, {} builds that failed, {} routes made and dropped, {} forks, {ejections} ejections",
         counts.picks.load(Ordering::Relaxed),
         truth.versions(),
         counts.faults.load(Ordering::Relaxed),

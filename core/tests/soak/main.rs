@@ -10,6 +10,7 @@ mod drawn;
 #[path = "../statistics/harness/mod.rs"]
 mod harness;
 
+mod clock;
 mod control;
 #[cfg(unix)]
 mod fork;

@@ -56,6 +56,12 @@ impl Truth {
         }
     }
 
+    /// Does something while nobody changes the list, of which it is given the length.
+    pub(crate) fn hold<R>(&self, look: impl FnOnce(usize) -> R) -> R {
+        let states = self.states.lock().expect("no panic");
+        look(states.last().expect("one at least").present.count_ones() as usize)
+    }
+
     /// Looks up whether what was seen could be picked, and forgets it. What is of a version that has not returned stays.
     pub(crate) fn check(&self, seen: &mut Vec<Seen>) {
         let states = self.states.lock().expect("no panic");

@@ -150,3 +150,68 @@ impl<T: Send + Sync + 'static> Waiting<T> {
         self.values.drain(..quiet).map(|(_, value)| value).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// What becomes quiet, as long as it takes: other tests of the process may pin meanwhile.
+    fn quiet<T: Copy + Send + Sync>(waiting: &mut Waiting<T>, count: usize) -> Vec<T> {
+        let (mut taken, begin) = (Vec::new(), Instant::now());
+        while taken.len() < count {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{} of {count} became quiet", taken.len());
+            taken.extend(waiting.take_quiet().iter().map(|value| **value));
+        }
+        taken
+    }
+
+    #[test]
+    fn a_value_waits_for_those_who_may_read_it_and_for_nobody_who_came_later() {
+        let home = Retired::new(|| {});
+        let published = Published::new(Hold::new(1, &home));
+        let mut waiting = Waiting::new();
+        published.swap(Hold::new(2, &home), &mut waiting);
+        let read = published.load();
+        assert_eq!(quiet(&mut waiting, 1), [1]);
+        for next in 3..6 {
+            published.swap(Hold::new(next, &home), &mut waiting);
+        }
+        assert_eq!((*read, *published.load()), (2, 5));
+        assert_eq!((waiting.take_quiet().len(), waiting.len()), (0, 3));
+        drop(read);
+        assert_eq!(quiet(&mut waiting, 3), [2, 3, 4]);
+        assert_eq!(waiting.len(), 0);
+        drop(published);
+        home.close();
+    }
+
+    #[test]
+    fn what_was_published_last_is_current_and_what_is_held_stays_as_it_was() {
+        let home = Retired::new(|| {});
+        let published = Published::new(Hold::new(1, &home));
+        let mut waiting = Waiting::new();
+        let held = published.hold();
+        assert!(published.is_current(&held));
+        published.swap(Hold::new(2, &home), &mut waiting);
+        assert!(!published.is_current(&held) && published.is_current(&published.hold()));
+        drop(waiting);
+        home.empty();
+        assert_eq!((*held, *published.hold()), (1, 2));
+        drop((held, published));
+        home.close();
+    }
+
+    #[test]
+    fn the_end_lets_go_of_the_last_value() {
+        let (home, value) = (Retired::new(|| {}), Arc::new(()));
+        let published = Published::new(Hold::new(value.clone(), &home));
+        home.empty();
+        assert_eq!(Arc::strong_count(&value), 2);
+        drop(published);
+        home.close();
+        assert_eq!(Arc::strong_count(&value), 1);
+    }
+}

@@ -238,3 +238,57 @@ fn all_slots() -> impl Iterator<Item = &'static Slot> {
     // SAFETY: the list holds leaked slots only.
     std::iter::successors(unsafe { head.as_ref() }, |slot: &&'static Slot| slot.next)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn threads_that_come_after_others_have_ended_use_their_slots_again() {
+        let before = all_slots().count();
+        for _ in 0..100 {
+            thread::spawn(|| drop((pin(), pin()))).join().expect("no panic");
+        }
+        // Other tests of the process make slots of their own meanwhile.
+        let made = all_slots().count() - before;
+        assert!(made < 80, "{made} slots for a hundred threads, one after the other");
+    }
+
+    #[test]
+    fn a_pin_inside_another_ends_nothing() {
+        let outer = pin();
+        let epoch = || outer.slot.epoch.load(Ordering::Relaxed);
+        let announced = epoch();
+        assert!(announced > 0 && oldest_pinned() <= announced);
+        let stamp = advance();
+        assert!(stamp >= announced && EPOCH.load(Ordering::Relaxed) > stamp);
+        drop(pin());
+        assert_eq!((epoch(), outer.slot.depth.load(Ordering::Relaxed)), (announced, 1));
+        let slot = outer.slot;
+        drop(outer);
+        assert_eq!((slot.epoch.load(Ordering::Relaxed), slot.depth.load(Ordering::Relaxed)), (0, 0));
+    }
+
+    #[test]
+    fn threads_at_the_same_time_have_shards_and_random_numbers_of_their_own() {
+        let (count, together) = (4, Barrier::new(4));
+        let look = || {
+            drop(pin());
+            together.wait();
+            let [one, other] = thread_draws::<2>();
+            (thread_shard(), one, other, thread_draws::<1>())
+        };
+        let looks = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count).map(|_| scope.spawn(look)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+        });
+        for (at, (shard, one, other, [third])) in looks.iter().enumerate() {
+            assert!(one != other && other != third && one != third, "{looks:?}");
+            let differs = |(its, first, ..): &(usize, u64, u64, [u64; 1])| its != shard && first != one;
+            assert!(looks[..at].iter().all(differs), "{looks:?}");
+        }
+    }
+}

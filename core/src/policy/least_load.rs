@@ -77,7 +77,53 @@ pub(crate) fn shares(table: &Table, eligible: &Eligible<'_>, live: &Live) -> Vec
 
 #[cfg(test)]
 mod tests {
+    use super::super::table::Member;
     use super::*;
+
+    struct Fixed(u64);
+
+    impl Draw for Fixed {
+        fn draw(&mut self) -> u64 {
+            self.0
+        }
+    }
+
+    fn of_loads(loads: &[Option<f64>]) -> (Table, Live) {
+        let live = Live::new(&crate::PoolSpec::new());
+        live.grow(loads.len());
+        for (slot, load) in (0..).zip(loads) {
+            load.iter().for_each(|load| live.report(slot, *load, 0));
+        }
+        let members = (0..loads.len() as u32).map(|at| Member { index: at, slot: at }).collect();
+        (Table::new(members, vec![1.0; loads.len()]), live)
+    }
+
+    #[test]
+    fn the_lowest_are_drawn_alike_and_nobody_else() {
+        for (loads, skips, lowest) in [
+            (&[Some(5.0), Some(3.0), None, Some(3.0)][..], &[][..], &[1, 3][..]),
+            (&[Some(5.0), Some(3.0), None, Some(3.0)], &[1], &[3]),
+            (&[Some(5.0), Some(3.0), None, Some(3.0)], &[1, 2, 3], &[0]),
+            (&[None, None, None], &[], &[0, 1, 2]),
+            (&[Some(0.0), Some(0.0), None, Some(0.0)], &[0], &[1, 2, 3]),
+            (&[Some(1.0)], &[0], &[]),
+        ] {
+            let (table, live) = of_loads(loads);
+            let eligible = Eligible { skips, filter: None };
+            let mut counts = vec![0.0; loads.len()];
+            for draw in 0..600_u64 {
+                let drawn = pick(&table, &eligible, &live, &mut Fixed(draw * (u64::MAX / 600)));
+                assert_eq!(drawn.is_none(), lowest.is_empty());
+                drawn.iter().for_each(|rank| counts[*rank] += 1.0 / 600.0);
+            }
+            let shares = shares(&table, &eligible, &live);
+            for (rank, (count, share)) in counts.iter().zip(&shares).enumerate() {
+                let ideal = if lowest.contains(&rank) { 1.0 / lowest.len() as f64 } else { 0.0 };
+                assert!((count - ideal).abs() < 0.005, "{loads:?} without {skips:?}: {counts:?}");
+                assert!((share - ideal).abs() < 1e-12, "{loads:?} without {skips:?}: {shares:?}");
+            }
+        }
+    }
 
     #[test]
     fn an_unreported_load_counts_as_the_mean() {

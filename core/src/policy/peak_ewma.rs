@@ -49,7 +49,80 @@ pub(crate) fn shares(table: &Table, eligible: &Eligible<'_>, live: &Live) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::table::Member;
     use super::*;
+    use crate::{Outcome, PoolSpec};
+
+    const ALL: Eligible<'static> = Eligible { skips: &[], filter: None };
+
+    /// Draws everybody in the order of ranks.
+    struct First;
+
+    impl Draw for First {
+        fn draw(&mut self) -> u64 {
+            0
+        }
+    }
+
+    /// Instances by weight, milliseconds that one request took, and requests in flight.
+    fn world(instances: &[(f64, Option<u64>, u32)]) -> (Table, Live) {
+        let live = Live::new(&PoolSpec::new());
+        live.grow(instances.len());
+        for (slot, (_, latency_ms, in_flight)) in (0..).zip(instances) {
+            if let Some(latency_ms) = latency_ms {
+                live.learn(slot, Outcome::Success, Some(Duration::from_millis(*latency_ms)), 0);
+            }
+            (0..*in_flight).for_each(|_| assert!(live.acquire(slot, None)));
+        }
+        let members = (0..instances.len() as u32).map(|at| Member { index: at, slot: at }).collect();
+        (Table::new(members, instances.iter().map(|(weight, ..)| *weight).collect()), live)
+    }
+
+    fn best_of_all(instances: &[(f64, Option<u64>, u32)]) -> Option<usize> {
+        let (table, live) = world(instances);
+        let options = PeakEwma::new().choices(instances.len() as u32);
+        pick(&options, &table, &ALL, &live, &mut First)
+    }
+
+    #[test]
+    fn the_lowest_wait_wins_and_the_first_drawn_of_equals() {
+        assert_eq!(best_of_all(&[(1.0, Some(30), 0), (1.0, Some(20), 0), (1.0, Some(10), 0)]), Some(2));
+        assert_eq!(best_of_all(&[(1.0, Some(10), 0), (1.0, Some(10), 0)]), Some(0));
+        assert_eq!(best_of_all(&[(1.0, Some(10), 3), (1.0, Some(30), 0), (1.0, Some(30), 0)]), Some(1));
+    }
+
+    #[test]
+    fn without_any_sample_what_is_in_flight_decides() {
+        assert_eq!(best_of_all(&[(1.0, None, 2), (1.0, None, 3), (1.0, None, 1)]), Some(2));
+    }
+
+    #[test]
+    fn who_has_no_sample_counts_as_the_mean_of_those_that_have() {
+        assert_eq!(best_of_all(&[(1.0, Some(10), 2), (1.0, Some(30), 0), (1.0, None, 0)]), Some(2));
+        assert_eq!(best_of_all(&[(1.0, Some(10), 1), (1.0, Some(50), 0), (1.0, None, 0)]), Some(0));
+    }
+
+    #[test]
+    fn what_is_in_flight_counts_by_the_weight_relative_to_the_mean() {
+        // 10 × (1 / 0.5 + 1) ms against 15 × (1 / 1.5 + 1).
+        assert_eq!(best_of_all(&[(1.0, Some(10), 1), (3.0, Some(15), 1)]), Some(1));
+        assert_eq!(best_of_all(&[(1.0, Some(10), 1), (3.0, Some(20), 1)]), Some(0));
+    }
+
+    #[test]
+    fn shares_are_told_until_a_request_is_sent_or_has_ended() {
+        let told = |second| {
+            let (table, live) = world(&[(1.0, None, 0), second]);
+            shares(&table, &ALL, &live)
+        };
+        assert_eq!(told((3.0, None, 0)), Some(vec![0.25, 0.75]));
+        assert_eq!(
+            (told((3.0, None, 1)), told((3.0, Some(10), 0)), told((3.0, Some(10), 1))),
+            (None, None, None)
+        );
+    }
 
     #[test]
     fn an_idle_instance_costs_its_latency() {

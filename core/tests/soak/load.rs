@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use pointsman::fault::{Fault, arm, disarm};
 use pointsman::{
-    Edit, Instance, Outcome, Picked, Picker, Pool, PoolOptions, PoolSpec, Request, Route,
-    RouteSpec, Tier, UpdateError,
+    Edit, Instance, Outcome, Picked, Picker, Pool, PoolOptions, PoolSpec, Request, Route, RouteSpec, Tier,
+    UpdateError,
 };
 
 use crate::Order;
-use crate::common::{PLAIN, policies, until};
 use crate::clock::{Clock, ejection};
+use crate::common::{PLAIN, policies, until};
 use crate::control::Control;
 use crate::harness::Dice;
 use crate::memory;
@@ -138,7 +138,10 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
     });
     all_is_given_back(&pool, &truth, &routes, &counts);
     let ejections = counts.ejections.load(Ordering::Relaxed);
-    assert!(ejections > 0 || time < Duration::from_secs(5), "nobody was ejected, so that no share was looked at");
+    assert!(
+        ejections > 0 || time < Duration::from_secs(5),
+        "nobody was ejected, so that no share was looked at"
+    );
     let told = format!(
         "{} picks, {} versions, {} builds that failed, {} routes made and dropped, {} forks, {ejections} ejections",
         counts.picks.load(Ordering::Relaxed),

@@ -79,5 +79,10 @@ mod tests {
             "a tie with its own mean"
         );
         assert_eq!(cheapest(&candidates(2), |_| None), Some(0));
+        for cost in [0.0, 3.0, f64::MAX] {
+            let two_alike = [None, Some(cost), Some(cost)];
+            let best = cheapest(&candidates(3), |candidate| two_alike[candidate.rank]);
+            assert_eq!(best, Some(0), "the mean of two that cost {cost} is as much");
+        }
     }
 }

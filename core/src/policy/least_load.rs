@@ -117,6 +117,7 @@ mod tests {
                 drawn.iter().for_each(|rank| counts[*rank] += 1.0 / 600.0);
             }
             let shares = shares(&table, &eligible, &live);
+            assert_eq!(shares.len(), loads.len());
             for (rank, (count, share)) in counts.iter().zip(&shares).enumerate() {
                 let ideal = if lowest.contains(&rank) { 1.0 / lowest.len() as f64 } else { 0.0 };
                 assert!((count - ideal).abs() < 0.005, "{loads:?} without {skips:?}: {counts:?}");

@@ -154,6 +154,39 @@ mod tests {
         assert_eq!(take(), Some(0));
     }
 
+    fn of_equals(count: u32) -> (Table, Live) {
+        let live = Live::new(&crate::PoolSpec::new());
+        live.grow(count as usize);
+        let members = (0..count).map(|at| Member { index: at, slot: at }).collect();
+        (Table::new(members, vec![1.0; count as usize]), live)
+    }
+
+    #[test]
+    fn of_two_the_less_loaded_of_one_the_one_and_of_none_none() {
+        let take = |(table, live): &(Table, Live)| {
+            pick(&PowerOfTwo::new(), table, &ALL, live, &mut Listed([0, 0].iter()))
+        };
+        let two = of_equals(2);
+        assert_eq!(take(&two), Some(0));
+        assert!(two.1.acquire(0, None));
+        assert_eq!(take(&two), Some(1));
+        let one = of_equals(1);
+        assert!(one.1.acquire(0, None));
+        assert_eq!((take(&one), take(&of_equals(0))), (Some(0), None));
+    }
+
+    #[test]
+    fn a_third_number_is_drawn_only_in_a_large_set_where_the_first_came_twice() {
+        for (count, draws, used) in [(16, [0, 0, 0], 2), (17, [0, 0, 0], 3), (17, [0, u64::MAX, 0], 2)] {
+            let (table, live) = of_equals(count);
+            assert!(live.acquire(0, None));
+            let mut listed = Listed(draws.iter());
+            let second = if draws[1] == 0 { 1 } else { count as usize - 1 };
+            assert_eq!(pick_of_two(Load::InFlight, &table, &live, &mut listed), Some(second));
+            assert_eq!(listed.0.len(), 3 - used, "numbers left of {count}");
+        }
+    }
+
     #[test]
     fn the_second_of_a_large_set_comes_by_weight_from_the_others() {
         let weights: Vec<f64> =

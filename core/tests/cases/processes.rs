@@ -264,4 +264,36 @@ mod forks {
             });
         });
     }
+    /// How many lists wait after so many updates.
+    fn waiting_after(pool: &Pool, updates: u32) -> usize {
+        (0..updates).for_each(|at| {
+            pool.edit(|edit| edit.set_weight("i0", f64::from(at) + 2.0)).expect("a good weight");
+        });
+        pool.retired()
+    }
+
+    #[test]
+    fn a_child_waits_for_its_own_pick_and_not_for_those_of_threads_that_it_does_not_have() {
+        let pool = hundred(None);
+        let route = plain_route(&pool, Policy::Random);
+        let (parked, release) = (std::sync::Barrier::new(2), std::sync::Barrier::new(2));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let held = route.pick(&PLAIN).expect("an instance");
+                parked.wait();
+                release.wait();
+                drop(held);
+            });
+            parked.wait();
+            let others = in_child(|| [u8::from(waiting_after(&pool, 20) <= 2)]);
+            let held = route.pick(&PLAIN).expect("an instance");
+            let own = in_child(|| {
+                let waits = waiting_after(&pool, 20) >= 20;
+                drop(held);
+                [u8::from(waits && waiting_after(&pool, 1) <= 2)]
+            });
+            release.wait();
+            assert_eq!((others, own), (Some([1]), Some([1])));
+        });
+    }
 }

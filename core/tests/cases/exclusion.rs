@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use pointsman::{Instance, Picked, Reason, Request};
+use pointsman::{Instance, Picked, Policy, Reason, Request};
 
 use crate::common::*;
 
@@ -31,6 +31,24 @@ fn a_retry_never_lands_on_what_it_excludes_however_threads_interleave() {
                 });
             }
         });
+    }
+}
+
+#[test]
+fn an_instance_is_excluded_by_its_whole_id_and_not_by_how_it_ends() {
+    let ids = ["east-10.0.0.1:80", "west-10.0.0.1:80", "10.0.0.1:80", "10.0.0.2:80", "b"];
+    for policy in by_weight().into_iter().chain([Policy::Random, Policy::RoundRobin]) {
+        let route = plain_route(&seeded(4, equal(&ids)), policy);
+        for excluded in ids {
+            for mut hand in Hand::both(&route, 5) {
+                let tally = hand.tally(&Request::new().exclude(&[excluded, "nobody-10.0.0.1:80"]), 1_000);
+                for id in ids {
+                    // A quarter of the picks, give or take seven standard deviations.
+                    let (share, slack) = if id == excluded { (0, 0) } else { (250, 96) };
+                    tally.assert_near(id, share, slack);
+                }
+            }
+        }
     }
 }
 

@@ -17,8 +17,8 @@
 //! Bounded load makes a pick of `consistent_hash` O(n).
 //!
 //! With exclusions a pick costs O(k log k) more, and draws up to five numbers where it draws by weight: one that falls on the
-//! excluded is followed by another. With requirements it is O(1) expected where a fair
-//! part of the set has them, else one pass over the words of the tag index and what matches.
+//! excluded is followed by another. With requirements it is O(1) expected where a fair part of the set has them, else one pass
+//! over the words of the tag index and what matches.
 
 pub(crate) mod candidates;
 pub(crate) mod consistent_hash;

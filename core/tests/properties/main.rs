@@ -9,3 +9,4 @@ mod input;
 mod leases;
 mod rotations;
 mod routing;
+mod specs;

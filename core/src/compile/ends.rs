@@ -92,4 +92,18 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn short_strings_and_those_that_differ_in_one_byte_have_ends_of_their_own() {
+        let mut texts = vec![String::new()];
+        for len in 1..=16 {
+            let plain = "a".repeat(len);
+            let changed = (0..len).map(|at| format!("{}b{}", &plain[..at], &plain[at + 1..]));
+            texts.extend(changed.chain([plain.clone()]));
+        }
+        for (number, one) in texts.iter().enumerate() {
+            for (other, another) in texts.iter().enumerate() {
+                assert_eq!(Ends::of(one).is(Ends::of(another)), number == other, "{one:?} {another:?}");
+            }
+        }
+    }
 }

@@ -323,7 +323,10 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_skipped_is_never_drawn_and_the_rest_keeps_its_proportions(
-            weights in proptest::collection::vec(1_u32..20, 1..12),
+            weights in prop_oneof![
+                proptest::collection::vec(1_u32..20, 1..12),
+                (1_u32..20, 1_usize..12).prop_map(|(weight, n)| vec![weight; n]),
+            ],
             mask in 0_u32..4_096,
         ) {
             let table = table(&weights.iter().map(|weight| f64::from(*weight)).collect::<Vec<_>>());
@@ -417,6 +420,18 @@ mod tests {
         let [gapless, gaps] = both_forms(&[1.0, 2.0, 4.0]);
         assert_eq!((gapless.slot_run(), gaps.slot_run()), (Some(3), None));
         assert_eq!(gaps.index(3), None);
+    }
+
+    #[test]
+    fn the_short_ways_are_for_members_without_a_gap_all_alike_or_not() {
+        let [equal, equal_gaps] = both_forms(&[2.0, 2.0, 2.0]);
+        assert_eq!((equal.alike(), equal_gaps.alike()), (Some((3, 7)), None));
+        assert!(equal.guide().is_none() && equal_gaps.guide().is_none());
+        let [each, each_gaps] = both_forms(&[1.0, 2.0, 4.0]);
+        assert_eq!((each.alike(), each_gaps.alike()), (None, None));
+        assert_eq!(each.guide().map(|(guide, first)| (guide.find(15 << 60), first)), Some((Some(2), 7)));
+        assert!(each_gaps.guide().is_none());
+        assert_eq!(table(&[]).alike(), None);
     }
 
     #[test]

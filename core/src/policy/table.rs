@@ -394,6 +394,8 @@ mod tests {
         assert!((shares[1] / 1e-18 - 1.0).abs() < 1e-9 && shares[2] > 0.0);
         let mut rng = PickerRng::from_seed(1);
         assert!((0..100_000).all(|_| table.draw(rng.draw()) == 0));
+        let furthest = self::table(&[f64::MAX, 5e-324]).shares(|_, _| true);
+        assert_eq!(furthest, [1.0, 2_f64.powi(-64)], "one point of the circle");
     }
 
     /// Members whose list positions have gaps, or none.

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-use pointsman::{Instance, Policy, Pool, RouteSpec, Tier};
+use pointsman::{Algorithm, ConsistentHash, Instance, Policy, Pool, RouteSpec, Tier};
 
 struct Counting;
 
@@ -66,6 +66,61 @@ fn an_instance_with_four_tags_and_two_routes_takes_less_than_a_thousand_bytes() 
     assert!(bytes / N <= 1_000, "{} bytes an instance", bytes / N);
     let told = held.0.status().bytes;
     assert!(told <= bytes + bytes / 10 && told * 2 >= bytes, "{told} told, {bytes} counted");
+}
+
+#[test]
+fn the_bytes_that_status_tells_are_those_that_the_allocator_gave() {
+    let _turn = TURN.lock().expect("no panic");
+    let algorithm = |algorithm| {
+        let mut options = ConsistentHash::default();
+        options.algorithm = algorithm;
+        Policy::ConsistentHash(options)
+    };
+    let policies = [
+        Policy::Random,
+        Policy::WeightedRandom,
+        Policy::RoundRobin,
+        Policy::WeightedRoundRobin,
+        Policy::LeastRequest,
+        Policy::LeastLoad,
+        algorithm(Algorithm::Rendezvous),
+        algorithm(Algorithm::Maglev),
+        algorithm(Algorithm::Ketama),
+    ];
+    // With how many sets they have: one for each combination of values there is, and what requests without tags get.
+    let tiers = [
+        (Tier::new(), 1),
+        (Tier::new().tag("rack", "r7"), 1),
+        (Tier::new().matching("version"), 3),
+        (Tier::new().matching("rack").matching("version"), 41),
+    ];
+    for (policy, (tier, sets)) in
+        policies.iter().flat_map(|policy| tiers.iter().map(move |tier| (policy, tier)))
+    {
+        // What an update replaced goes with the next one.
+        let (pool, counted) = live_after(|| {
+            let pool = Pool::new((0..1_000).map(instance)).expect("a good list");
+            pool.tick();
+            pool
+        });
+        let told = pool.status().bytes;
+        assert!(told <= counted && told * 5 >= counted * 4, "{told} told, {counted} counted");
+
+        let spec = RouteSpec::new(policy.clone()).tier(tier.clone());
+        let (_route, counted) = live_after(|| {
+            let route = pool.route(spec.clone()).expect("a good spec");
+            pool.tick();
+            route
+        });
+        let told = pool.status().bytes - told;
+        // What names the route and its sets' positions is not told.
+        let untold = 2_048 + 256 * sets;
+        assert!(
+            told <= counted && counted <= told + untold,
+            "{told} told, {counted} counted of {}",
+            spec.to_json()
+        );
+    }
 }
 
 #[test]

@@ -155,3 +155,62 @@ fn ends(spec: &RouteSpec) -> Box<[(u64, u16)]> {
     };
     with_share().zip(widths(&percents, BITS)).map(last_point).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Branch, Instance, Policy, Pool, PoolOptions, Route};
+
+    /// What a route over these instances is compiled to.
+    fn compiled(spec: RouteSpec, list: impl IntoIterator<Item = Instance>) -> (Route, Arc<CompiledRoute>) {
+        let pool = Pool::with(PoolOptions::new().seed(1), list).expect("a good list");
+        let route = pool.route(spec).expect("a good spec");
+        let compiled = pool.core().published.load().routes[0].clone();
+        (route, compiled.expect("there is one route"))
+    }
+
+    fn split(percents: &[f64]) -> RouteSpec {
+        percents.iter().fold(RouteSpec::new(Policy::RoundRobin), |spec, percent| {
+            spec.branch(Branch::new("", *percent).tier(Tier::new()))
+        })
+    }
+
+    #[test]
+    fn a_branch_owns_its_part_of_the_circle_to_the_last_point() {
+        let (_route, compiled) = compiled(split(&[0.0, 25.0, 0.0, 50.0, 25.0]), [Instance::new("a")]);
+        for (end, branches) in [(1 << 62, [1, 3]), (3 << 62, [3, 4])] {
+            assert_eq!([end - 1, end].map(|point| compiled.branch_at(point)), branches);
+        }
+        assert_eq!([0, u64::MAX].map(|point| compiled.branch_at(point)), [1, 4]);
+        let (_route, whole) =
+            self::compiled(RouteSpec::new(Policy::Random).tier(Tier::new()), [Instance::new("a")]);
+        assert_eq!(whole.branch_at(u64::MAX), 0);
+    }
+
+    #[test]
+    fn every_tier_of_every_branch_has_a_rotation_of_its_own() {
+        let spec = split(&[50.0, 50.0]).branch(Branch::new("", 0.0).tier(Tier::new()).tier(Tier::new()));
+        let (_route, compiled) = compiled(spec, (0..9).map(|at| Instance::new(format!("i{at}"))));
+        let starts: Vec<_> =
+            compiled.groups().map(|group| group.position.as_ref().expect("it rotates").peek()).collect();
+        assert_eq!(starts.len(), 4);
+        for (at, start) in starts.iter().enumerate() {
+            assert!(!starts[..at].contains(start), "{starts:?}");
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_1024_sets_and_four_more_for_each_instance() {
+        let values = 40;
+        let instance = |at: usize| {
+            let tag = |instance: Instance, value: usize| instance.tag("v", &format!("{at}-{value}"));
+            (0..values).fold(Instance::new(format!("i{at}")), tag)
+        };
+        for (instances, sets) in [(20, 20 * values), (40, SETS + 4 * 40)] {
+            let spec = RouteSpec::new(Policy::Random).tier(Tier::new().matching("v"));
+            let (_route, compiled) = compiled(spec, (0..instances).map(instance));
+            // With that of everyone.
+            assert_eq!(compiled.groups().count(), sets + 1);
+        }
+    }
+}

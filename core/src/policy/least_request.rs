@@ -258,6 +258,14 @@ mod tests {
         assert!(ties(0.0, 0.0));
     }
 
+    #[test]
+    fn the_lightest_weights_have_the_highest_cost_that_is_still_a_number() {
+        let (table, _) = loaded(&[2.0, 5e-324, f64::MAX, 1.0], &[], 1);
+        let inverse = build(&table);
+        assert_eq!((inverse[0], inverse[2], inverse[3]), (0.5, 1.0 / f64::MAX, 1.0));
+        assert!(inverse[1] > 1e290 && (inverse[1] * f64::from(u32::MAX)).is_finite());
+    }
+
     /// Counts as given, over a table whose slots follow each other, or do not.
     fn loaded(weights: &[f64], counts: &[u32], gap: u32) -> (Table, Live) {
         let live = Live::new(&crate::PoolSpec::new());

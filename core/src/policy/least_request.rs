@@ -248,6 +248,7 @@ pub(crate) fn shares(table: &Table, eligible: &Eligible<'_>, live: &Live) -> Vec
 mod tests {
     use super::super::table::Member;
     use super::*;
+    use crate::rng::PickerRng;
 
     #[test]
     fn weight_divides_the_count() {
@@ -269,7 +270,7 @@ mod tests {
     /// Counts as given, over a table whose slots follow each other, or do not.
     fn loaded(weights: &[f64], counts: &[u32], gap: u32) -> (Table, Live) {
         let live = Live::new(&crate::PoolSpec::new());
-        live.grow(200);
+        live.grow(1_000);
         let member = |at: usize| Member { index: at as u32, slot: 62 + at as u32 * gap };
         for (at, count) in counts.iter().enumerate() {
             (0..*count).for_each(|_| assert!(live.acquire(member(at).slot, None)));
@@ -310,6 +311,47 @@ mod tests {
             let (table, live) = loaded(&[1.0, 1.0, 1.0], &[0, 0, 0], gap);
             assert_eq!(tally(&table, &live, &[]), [20, 20, 20], "idle ones alike");
         }
+    }
+
+    #[test]
+    fn in_lists_of_any_length_those_that_tie_are_taken_by_weight_and_the_others_never() {
+        for (n, gap, idle) in
+            [20, 70, 300].into_iter().flat_map(|n| [(n, 1, true), (n, 1, false), (n, 2, false)])
+        {
+            let tied = [2, n / 2, n / 2 + 1, n - 1];
+            let weight =
+                |at: usize| tied.iter().position(|tied| *tied == at).map_or(at % 3 + 1, |nth| nth + 1);
+            let count = |at: usize| match (tied.contains(&at), idle) {
+                (true, true) => 0,
+                (true, false) => weight(at) as u32,
+                (false, _) => weight(at) as u32 * 2 + at as u32 % 5,
+            };
+            let weights: Vec<f64> = (0..n).map(|at| weight(at) as f64).collect();
+            let (table, live) = loaded(&weights, &(0..n).map(count).collect::<Vec<_>>(), gap);
+            let (inverse, eligible) = (build(&table), Eligible { skips: &[], filter: None });
+            let mut rng = PickerRng::from_seed(n as u64);
+            let mut counts = vec![0_u32; n];
+            for _ in 0..4_000 {
+                counts[pick(&inverse, &table, &eligible, &live, &mut rng).expect("somebody")] += 1;
+            }
+            for (nth, rank) in tied.into_iter().enumerate() {
+                let ideal = 400.0 * (nth as f64 + 1.0);
+                // More than five standard deviations.
+                assert!((f64::from(counts[rank]) - ideal).abs() < 160.0, "{n} {gap}: {counts:?}");
+            }
+            assert_eq!(tied.map(|rank| counts[rank]).iter().sum::<u32>(), 4_000, "{n} {gap}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn when_all_that_tied_have_moved_the_first_of_the_cheapest_is_taken() {
+        let (table, live) = loaded(&[1.0; 6], &[0, 5, 3, 4, 3, 9], 1);
+        let (inverse, eligible) = (build(&table), Eligible { skips: &[0], filter: None });
+        let costs = Scattered { inverse: &inverse, table: &table, eligible: &eligible, live: &live };
+        let block = |ranks| Block { ranks, lowest: 1.0, tied: 0 };
+        assert_eq!(cheapest(&costs, &[block(0..2), block(2..6)]), Some(2));
+        assert_eq!(cheapest(&costs, &[block(0..2)]), Some(1));
+        assert_eq!(cheapest(&costs, &[block(0..1)]), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! What handles tell of themselves, and in which words.
 
 use pointsman::{
-    Branch, Instance, NoInstance, Picked, Policy, Pool, PoolOptions, PoolSpec, Reason, Request, RouteSpec,
-    Tier,
+    Branch, Instance, NoInstance, Picked, Policy, Pool, PoolOptions, PoolSpec, PowerOfTwo, Reason, Request,
+    RouteSpec, Tier,
 };
 
 fn pool() -> Pool {
@@ -112,4 +112,37 @@ fn picks_and_handles_tell_where_they_come_from() {
 fn pickers_of_two_threads_share_no_cache_line() {
     // Two lines of 64 bytes, as crossbeam's `CachePadded` has it on the processors that fetch lines in pairs.
     assert!(align_of::<pointsman::Picker>() >= 128 && size_of::<pointsman::Picker>() <= 384);
+}
+
+/// Half of the requests to gray instances, half to stable ones.
+fn halves(policy: Policy) -> RouteSpec {
+    let half = |version: &str| Branch::new(version, 50.0).tier(Tier::new().tag("version", version));
+    RouteSpec::new(policy).branch(half("gray")).branch(half("stable"))
+}
+
+#[test]
+fn shares_are_undefined_as_soon_as_one_branch_has_none() {
+    let pool = pool();
+    let route = pool.route(halves(Policy::PowerOfTwo(PowerOfTwo::default()))).expect("a good spec");
+    let told = route.explain(&Request::new());
+    let shares: Vec<_> = told.shares.iter().map(|share| (&*share.id, share.share)).collect();
+    assert_eq!((told.shares_defined, shares), (true, vec![("a", 0.25), ("b", 0.5), ("c", 0.25)]));
+    let stable = pool.route(RouteSpec::new(Policy::RoundRobin).tier(Tier::new().tag("version", "stable")));
+    let _lease = stable.expect("a good spec").lease(&Request::new()).expect("an instance");
+    let told = route.explain(&Request::new());
+    assert_eq!((told.shares_defined, told.shares.len()), (false, 0));
+    assert!(told.branches.iter().all(|branch| branch.share == 0.5), "{told:?}");
+}
+
+#[test]
+fn tiers_are_told_as_excluded_instances_leave_them_unless_all_requests_have_to_take_those() {
+    let route = pool().route(halves(Policy::Random)).expect("a good spec");
+    let told = |exclude: &[&str]| {
+        let told = route.explain(&Request::new().exclude(exclude).relax(true));
+        let eligible: Vec<_> = told.branches.iter().map(|branch| branch.tiers[0].eligible).collect();
+        (told.relaxed, eligible, told.shares.iter().map(|share| share.share).sum::<f64>())
+    };
+    assert_eq!(told(&["a"]), (false, vec![1, 1], 1.0));
+    assert_eq!(told(&["b"]), (true, vec![0, 2], 1.0), "the gray half takes what is excluded");
+    assert_eq!(told(&["a", "b", "c"]), (true, vec![1, 2], 1.0));
 }

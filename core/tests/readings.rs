@@ -1,8 +1,8 @@
 //! What handles tell of themselves, and in which words.
 
 use pointsman::{
-    Branch, Instance, NoInstance, Picked, Policy, Pool, PoolOptions, PoolSpec, PowerOfTwo, Reason, Request,
-    RouteSpec, Tier,
+    Branch, Instance, NoInstance, OnUnavailable, Picked, Policy, Pool, PoolOptions, PoolSpec, PowerOfTwo,
+    Reason, Request, RouteSpec, Tier,
 };
 
 fn pool() -> Pool {
@@ -145,4 +145,32 @@ fn tiers_are_told_as_excluded_instances_leave_them_unless_all_requests_have_to_t
     assert_eq!(told(&["a"]), (false, vec![1, 1], 1.0));
     assert_eq!(told(&["b"]), (true, vec![0, 2], 1.0), "the gray half takes what is excluded");
     assert_eq!(told(&["a", "b", "c"]), (true, vec![1, 2], 1.0));
+}
+
+#[test]
+fn a_tier_that_is_not_reached_does_not_leave_shares_undefined() {
+    let pool = pool();
+    let spec =
+        RouteSpec::new(Policy::PowerOfTwo(PowerOfTwo::default())).tier(Tier::new().tag("version", "gray"));
+    let route = pool.route(spec.tier(Tier::new())).expect("a good spec");
+    let stable = pool.route(RouteSpec::new(Policy::RoundRobin).tier(Tier::new().tag("version", "stable")));
+    let _lease = stable.expect("a good spec").lease(&Request::new()).expect("an instance");
+    let told = route.explain(&Request::new());
+    assert_eq!((told.shares_defined, told.shares.len()), (true, 1));
+    assert!(!route.explain(&Request::new().exclude(&["b"])).shares_defined);
+}
+
+#[test]
+fn a_tier_that_stops_lets_a_request_pass_whose_requirements_nobody_in_it_meets() {
+    let tiers = [Tier::new().tag("version", "gray").when_unavailable(OnUnavailable::Stop), Tier::new()];
+    let spec = tiers.into_iter().fold(RouteSpec::new(Policy::Random), RouteSpec::tier);
+    let route = pool().route(spec).expect("a good spec");
+    let told = |request: &Request<'_>| {
+        let told = route.explain(request);
+        let tiers = &told.branches[0].tiers;
+        (tiers[0].reason, tiers[0].stopped, tiers[1].reached, route.pick(request).is_ok())
+    };
+    let requires = Request::new().require(&[("version", "stable")]);
+    assert_eq!(told(&requires), (Some(Reason::NoMatch), false, true, true));
+    assert_eq!(told(&Request::new().exclude(&["b"])), (Some(Reason::Excluded), true, false, false));
 }

@@ -344,6 +344,30 @@ mod tests {
     }
 
     #[test]
+    fn a_draw_from_all_is_tried_in_long_lists_only_and_ends_at_the_first_that_ties() {
+        struct Counted(u32, u64);
+        impl Draw for Counted {
+            fn draw(&mut self) -> u64 {
+                self.0 += 1;
+                self.1
+            }
+        }
+        let draws = |n: usize, busy: usize, point: u64| {
+            let counts: Vec<u32> = (0..n).map(|at| u32::from(at < busy)).collect();
+            let (table, live) = loaded(&vec![1.0; n], &counts, 1);
+            let mut counted = Counted(0, point);
+            let eligible = Eligible { skips: &[], filter: None };
+            let rank = pick(&build(&table), &table, &eligible, &live, &mut counted).expect("somebody");
+            (rank, counted.0)
+        };
+        let last = u64::MAX;
+        assert_eq!(draws(SMALL, 1, 0), (1, 1));
+        assert_eq!(draws(SMALL + 1, 1, 0), (1, IDLE_TRIES + TRIES + 1), "the point is a busy one's");
+        assert_eq!([draws(300, 1, last), draws(300, 0, 0)], [(299, 1), (0, 1)], "the first is idle");
+        assert_eq!(draws(300, 300, last), (299, IDLE_TRIES + 1), "nobody is idle, and all tie");
+    }
+
+    #[test]
     fn when_all_that_tied_have_moved_the_first_of_the_cheapest_is_taken() {
         let (table, live) = loaded(&[1.0; 6], &[0, 5, 3, 4, 3, 9], 1);
         let (inverse, eligible) = (build(&table), Eligible { skips: &[0], filter: None });

@@ -213,4 +213,35 @@ mod tests {
             assert_eq!(compiled.groups().count(), sets + 1);
         }
     }
+
+    #[test]
+    fn only_rotations_have_positions() {
+        for policy in Policy::all() {
+            let rotates = matches!(policy, Policy::RoundRobin | Policy::WeightedRoundRobin);
+            let (_route, compiled) = compiled(RouteSpec::new(policy).tier(Tier::new()), [Instance::new("a")]);
+            assert!(compiled.groups().all(|group| group.position.is_some() == rotates));
+        }
+    }
+
+    #[test]
+    fn a_change_of_health_makes_the_groups_of_that_instance_anew_and_shares_the_others() {
+        let list = (0..40).map(|at| Instance::new(format!("i{at}")).tag("v", &format!("v{}", at % 10)));
+        let pool = Pool::new(list).expect("a good list");
+        let spec = RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().matching("v"));
+        let _route = pool.route(spec.tier(Tier::new().tag("v", "v4"))).expect("a good spec");
+        let groups = || {
+            let route = pool.core().published.load().routes[0].clone().expect("there is one route");
+            let all: Vec<_> =
+                route.groups().map(|group| (group.values.clone(), std::ptr::from_ref(group))).collect();
+            (route, all)
+        };
+        let (_before, before) = groups();
+        pool.edit(|edit| edit.set_healthy("i3", false)).expect("a good edit");
+        let (_after, after) = groups();
+        assert_eq!((before.len(), after.len()), (12, 12));
+        let anew: Vec<_> =
+            after.iter().filter(|group| !before.contains(group)).map(|(values, _)| values.clone()).collect();
+        let everyone: Box<[Box<str>]> = Box::default();
+        assert_eq!(anew, [everyone, ["v3".into()].into()]);
+    }
 }

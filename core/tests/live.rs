@@ -392,6 +392,24 @@ fn a_ramp_is_relative_and_never_empties_a_tier() {
 }
 
 #[test]
+fn shares_of_instances_that_all_ramp_are_as_their_ramps() {
+    let pool = pool(PoolSpec::new().slow_start(100.0, 1.0), [Instance::new("a")]);
+    pool.tick_at(0);
+    let new = |id: &str, weight: f64| Instance::new(id).weight(weight).tag("version", "new");
+    pool.edit(|edit| edit.upsert(new("b", 1.0))).expect("accepted");
+    pool.tick_at(60 * SECOND);
+    pool.edit(|edit| edit.upsert(new("c", 4.0))).expect("accepted");
+    pool.tick_at(61 * SECOND);
+    let spec = RouteSpec::new(Policy::WeightedRandom).tier(Tier::new().tag("version", "new"));
+    let route = pool.route(spec).expect("a good spec");
+    let ramps: Vec<f64> = route.explain(&PLAIN).live.iter().map(|state| state.ramp).collect();
+    assert!(ramps.len() == 2 && ramps[1] < ramps[0] && ramps[0] < 0.9, "{ramps:?}");
+    let shares = route.shares(&PLAIN);
+    let expected = ramps[0] / (ramps[0] + 4.0 * ramps[1]);
+    assert!((shares[0].share - expected).abs() < 1e-9, "{shares:?} by {ramps:?}");
+}
+
+#[test]
 fn a_weight_that_was_tiny_is_not_starved_when_it_grows() {
     let pool = pool(PoolSpec::new(), ["a", "b"].map(Instance::new));
     let route = route(&pool, Policy::WeightedRoundRobin);

@@ -215,3 +215,121 @@ impl Tagged {
         self.combinations.iter().find(is_asked)?.lane.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::OnUnavailable;
+    use crate::{Branch, Instance, Policy, Pool, PoolOptions, RouteSpec, Tier};
+
+    const LONG: &str = "a value of more than 16 bytes";
+
+    /// What the lanes of the only route are good for.
+    fn lanes<T>(spec: RouteSpec, look: impl FnOnce(&Lanes) -> T) -> T {
+        let of =
+            |id: &str, version: &str, env: &str| Instance::new(id).tag("version", version).tag("env", env);
+        let list = [
+            of("a", "v1", "prod"),
+            of("b", "v2", "prod"),
+            of("c", "v1", LONG),
+            of("d", "down", "prod").healthy(false),
+        ];
+        let pool = Pool::with(PoolOptions::new().seed(1), list).expect("a good list");
+        let _route = pool.route(spec).expect("a good spec");
+        look(&pool.core().published.load().lanes[0])
+    }
+
+    fn spec(tiers: impl IntoIterator<Item = Tier>) -> RouteSpec {
+        tiers.into_iter().fold(RouteSpec::new(Policy::WeightedRandom), RouteSpec::tier)
+    }
+
+    /// The tier that requests without constraints take from at once.
+    fn plain(spec: RouteSpec) -> Option<u16> {
+        lanes(spec, |lanes| lanes.plain.as_ref().map(|lane| lane.tier))
+    }
+
+    #[test]
+    fn requests_without_constraints_have_a_lane_where_one_set_decides() {
+        assert_eq!(plain(spec([Tier::new()])), Some(0));
+        let nobody = || Tier::new().tag("version", "v3");
+        let down = || Tier::new().tag("version", "down");
+        assert_eq!(plain(spec([nobody(), down(), Tier::new()])), Some(2));
+        assert_eq!(plain(spec([nobody().when_unavailable(OnUnavailable::Stop), Tier::new()])), Some(1));
+        for undecided in [
+            spec([down().when_unavailable(OnUnavailable::Stop), Tier::new()]),
+            spec([Tier::new().overflow(1.0), Tier::new()]),
+            spec([nobody()]),
+            spec([Tier::new()]).counters(true),
+            RouteSpec::new(Policy::Random)
+                .branch(Branch::new("a", 100.0).tier(Tier::new()))
+                .branch(Branch::new("b", 0.0).tier(Tier::new())),
+        ] {
+            let told = undecided.to_json();
+            assert_eq!(plain(undecided), None, "{told}");
+        }
+    }
+
+    #[test]
+    fn tags_have_the_lane_of_their_combination_in_any_order_and_others_go_the_long_way() {
+        let match_both = spec([Tier::new().matching("version").matching("env"), Tier::new()]);
+        lanes(match_both, |lanes| {
+            let members = |tags: &[(&str, &str)]| {
+                lanes
+                    .tagged(tags)
+                    .map(|lane| lane.set.table.members().map(|member| member.index).collect::<Vec<_>>())
+            };
+            let (v1, v2, prod) = (("version", "v1"), ("version", "v2"), ("env", "prod"));
+            assert_eq!(members(&[v1, prod]), Some(vec![0]));
+            assert_eq!(
+                [members(&[prod, v2]), members(&[("x", "y"), prod, v2])],
+                [Some(vec![1]), Some(vec![1])]
+            );
+            assert_eq!(members(&[v1, prod, ("x", "y"), ("z", "")]), Some(vec![0]));
+            for long_way in [
+                &[][..],
+                &[v1],
+                &[prod],
+                &[v1, v1],
+                &[v1, prod, v1],
+                &[v1, ("env", "test")],
+                &[v1, ("env", LONG)],
+                &[("version", "down"), prod],
+                &[
+                    v1,
+                    prod,
+                    ("1", ""),
+                    ("2", ""),
+                    ("3", ""),
+                    ("4", ""),
+                    ("5", ""),
+                    ("6", ""),
+                    ("7", ""),
+                    ("8", ""),
+                ],
+            ] {
+                assert_eq!(members(long_way), None, "{long_way:?}");
+            }
+        });
+    }
+
+    #[test]
+    fn tags_that_no_tier_asks_for_leave_the_plain_lane() {
+        let any = [("version", "v1")];
+        assert!(lanes(spec([Tier::new().tag("version", "v1"), Tier::new()]), |lanes| lanes
+            .tagged(&any)
+            .is_some()));
+        assert!(lanes(spec([Tier::new(), Tier::new().matching("version")]), |lanes| lanes
+            .tagged(&any)
+            .is_none()));
+        assert!(lanes(spec([Tier::new().matching(LONG), Tier::new()]), |lanes| lanes
+            .tagged(&[(LONG, "v1")])
+            .is_none()));
+    }
+
+    #[test]
+    fn limits_of_requests_in_flight_have_no_lane() {
+        let pool = Pool::new([Instance::new("a").max_in_flight(1), Instance::new("b")]).expect("a good list");
+        let _route = pool.route(spec([Tier::new()])).expect("a good spec");
+        assert!(pool.core().published.load().lanes[0].plain.is_none());
+    }
+}

@@ -219,6 +219,8 @@ impl Tagged {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::rotation::Rotation;
+    use crate::rng::Draw;
     use crate::spec::OnUnavailable;
     use crate::{Branch, Instance, Policy, Pool, PoolOptions, RouteSpec, Tier};
 
@@ -331,5 +333,75 @@ mod tests {
         let pool = Pool::new([Instance::new("a").max_in_flight(1), Instance::new("b")]).expect("a good list");
         let _route = pool.route(spec([Tier::new()])).expect("a good spec");
         assert!(pool.core().published.load().lanes[0].plain.is_none());
+    }
+    /// Counts the numbers drawn, which are all the same; turns are those of the shared position.
+    struct Counted(u64, u32);
+
+    impl Draw for Counted {
+        fn draw(&mut self) -> u64 {
+            self.1 += 1;
+            self.0
+        }
+    }
+
+    impl Hand for Counted {
+        fn turn(&mut self, position: &Position, table: &Table, rotation: &Rotation) -> Option<u32> {
+            rotation.at_ticket(table, position.take())
+        }
+    }
+
+    #[test]
+    fn a_lane_takes_at_once_by_policies_that_need_little_more_than_a_draw_and_draws_nothing_for_others() {
+        for policy in Policy::all() {
+            let at_once = match policy {
+                Policy::Random | Policy::WeightedRandom => Some(1),
+                Policy::PowerOfTwo(_) => Some(2),
+                Policy::RoundRobin | Policy::WeightedRoundRobin | Policy::ConsistentHash(_) => Some(0),
+                _ => None,
+            };
+            let pool = Pool::new((0..9).map(|at| Instance::new(format!("i{at}")))).expect("a good list");
+            let _route = pool.route(RouteSpec::new(policy.clone()).tier(Tier::new())).expect("a good spec");
+            let snapshot = pool.core().published.load();
+            let lane = snapshot.lanes[0].plain.as_ref().expect("everyone is taken from");
+            let mut hand = Counted(1 << 63, 0);
+            let picked = lane.take(&pool.core().live, Some(b"key"), &mut hand);
+            assert_eq!(
+                picked.map(|picked| (hand.1, picked.tier)),
+                at_once.map(|draws| (draws, 0)),
+                "{policy:?}"
+            );
+            assert!(picked.is_some() || hand.1 == 0, "{policy:?}");
+            let keyless = lane.take(&pool.core().live, None, &mut hand);
+            assert_eq!(keyless.is_some(), at_once.is_some() && !lane.set.hashes(), "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn a_lane_draws_again_for_a_few_excluded_and_leaves_many_and_other_policies_to_the_long_way() {
+        let ids: Vec<String> = (0..10).map(|at| format!("i{at}")).collect();
+        let pool = Pool::new(ids.iter().map(|id| Instance::new(id.as_str()))).expect("a good list");
+        let routes = [Policy::Random, Policy::RoundRobin]
+            .map(|policy| pool.route(RouteSpec::new(policy).tier(Tier::new())).expect("a good spec"));
+        let snapshot = pool.core().published.load();
+        let take = |route: usize, exclude: &[&str]| {
+            let mut hand = Counted(0, 0);
+            let lane = snapshot.lanes[route].plain.as_ref().expect("everyone is taken from");
+            (lane.take_except(&snapshot.roster, exclude, &mut hand).map(|picked| picked.index), hand.1)
+        };
+        let all: Vec<&str> = ids.iter().map(String::as_str).collect();
+        assert_eq!([take(0, &[]), take(0, &["i1"])], [(Some(0), 1); 2]);
+        // Every draw falls on the first.
+        assert_eq!(take(0, &["i0", "elsewhere"]), (Some(1), REFUSALS + 1));
+        assert_eq!(take(0, &all[..few::MOST]), (Some(few::MOST as u32), REFUSALS + 1));
+        assert_eq!([take(0, &all[..=few::MOST]), take(1, &["i0"])], [(None, 0); 2]);
+        drop(routes);
+        let pool = Pool::new([Instance::new("i0"), Instance::new("i1")]).expect("a good list");
+        let _route = pool.route(RouteSpec::new(Policy::Random).tier(Tier::new())).expect("a good spec");
+        let snapshot = pool.core().published.load();
+        let lane = snapshot.lanes[0].plain.as_ref().expect("everyone is taken from");
+        let take = |exclude: &[&str]| {
+            lane.take_except(&snapshot.roster, exclude, &mut Counted(0, 0)).map(|picked| picked.index)
+        };
+        assert_eq!([take(&["i0"]), take(&["i0", "i1"]), take(&["x", "y"])], [Some(1), None, None]);
     }
 }

@@ -231,3 +231,18 @@ fn a_list_of_others_and_another_form_begin_at_random_and_the_golden_form_goes_on
     let heavier = each(&[2.0, 2.0, 3.0]);
     assert_eq!(told(build(&heavier, Some((&exact, &first(&exact))))), (Form::Exact, 2, 99));
 }
+
+#[test]
+fn a_ticket_for_a_turn_is_below_the_number_of_turns_and_has_that_turn() {
+    let table = equal(&[1, 2, 3]);
+    for base in [0, 2, 7, u64::MAX] {
+        let rotation = Rotation { base, ..Rotation::build(&table, None, 1, 0) };
+        for turn in [0, 1, 5, u64::MAX - 1, u64::MAX] {
+            let ticket = rotation.ticket_for(turn);
+            assert!(ticket < 3);
+            if base < u64::MAX {
+                assert_eq!(rotation.at_ticket(&table, ticket), Some((turn % 3) as u32), "{turn} from {base}");
+            }
+        }
+    }
+}

@@ -257,3 +257,6 @@ impl Counts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -314,4 +314,12 @@ mod tests {
             assert!(counts.iter().all(|count| (low..=high).contains(count)), "{counts:?}");
         }
     }
+    #[test]
+    fn what_rounding_leaves_over_goes_to_the_first_of_the_heaviest() {
+        let third = u64::MAX / 3;
+        assert_eq!(widths(&[1.0, 1.0, 1.0], BITS), [third + 1, third, third]);
+        assert_eq!(widths(&[1.0, 2.0, 2.0], 8), [51, 103, 102]);
+        assert_eq!(widths(&[7.0], BITS), [u64::MAX], "the whole circle");
+        assert!(widths(&[], BITS).is_empty());
+    }
 }

@@ -322,4 +322,11 @@ mod tests {
         assert_eq!(widths(&[7.0], BITS), [u64::MAX], "the whole circle");
         assert!(widths(&[], BITS).is_empty());
     }
+    #[test]
+    fn a_sum_keeps_what_rounding_would_lose() {
+        for values in [[1.0, 1e100, 1.0, -1e100], [1e100, 1.0, -1e100, 1.0], [1.0, 1.0, 1e100, -1e100]] {
+            assert_eq!(compensated_sum(values.into_iter()), 2.0, "{values:?}");
+        }
+        assert_eq!(compensated_sum(std::iter::empty()), 0.0);
+    }
 }

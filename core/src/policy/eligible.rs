@@ -143,3 +143,127 @@ impl Iterator for Merged<'_> {
         Some(*first as usize)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Those at these places of the list.
+    struct Only(Vec<u32>);
+
+    impl Filter for Only {
+        fn allows(&self, member: Member) -> bool {
+            self.0.contains(&member.index)
+        }
+
+        fn visit(&self, visit: &mut dyn FnMut(usize, u64) -> bool) {
+            let mut words: Vec<(usize, u64)> = Vec::new();
+            for index in &self.0 {
+                let (at, bit) = (*index as usize / 64, 1 << (index % 64));
+                match words.last_mut() {
+                    Some((last, word)) if *last == at => *word |= bit,
+                    _ => words.push((at, bit)),
+                }
+            }
+            let _ = words.into_iter().any(|(at, word)| visit(at, word));
+        }
+    }
+
+    /// Gives these numbers, and counts them.
+    struct Listed<'a>(&'a [u64], usize);
+
+    impl Draw for Listed<'_> {
+        fn draw(&mut self) -> u64 {
+            self.1 += 1;
+            self.0[self.1 - 1]
+        }
+    }
+
+    /// Rank r at 30·r of the list, so that some ranks share a word and others do not.
+    fn table(weights: &[f64]) -> Table {
+        let member = |at: u32| Member { index: at * 30, slot: at };
+        Table::new((0..weights.len() as u32).map(member).collect(), weights.to_vec())
+    }
+
+    #[test]
+    fn skips_and_filter_say_who_may_be_picked() {
+        let table = table(&[1.0; 5]);
+        let only = Only(vec![0, 30, 120]);
+        let told = |skips: &[u32], filter: Option<&dyn Filter>| {
+            let eligible = Eligible { skips, filter };
+            (eligible.is_all(), eligible.ranks(&table).map(|(rank, _)| rank).collect::<Vec<_>>())
+        };
+        assert_eq!(told(&[], None), (true, vec![0, 1, 2, 3, 4]));
+        assert_eq!(told(&[1, 3], None), (false, vec![0, 2, 4]));
+        assert_eq!(told(&[], Some(&only)), (false, vec![0, 1, 4]));
+        assert_eq!(told(&[1], Some(&only)), (false, vec![0, 4]));
+    }
+
+    #[test]
+    fn a_pass_over_what_may_be_picked_draws_by_weight() {
+        let draws = 1_u64 << 12;
+        let only = Only(vec![0, 30, 60, 61, 90, 210]);
+        for weights in [[1.0; 8], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]] {
+            let table = table(&weights);
+            for (more, skips, left) in [
+                (&[][..], &[][..], &[0, 1, 2, 3, 7][..]),
+                (&[1], &[0, 7], &[2, 3]),
+                (&[0, 1, 2, 3], &[7], &[]),
+            ] {
+                let mut counts = [0_u64; 8];
+                for draw in 0..draws {
+                    match exact_pass(&table, &only, more, skips, draw << 52) {
+                        Some(rank) => counts[rank] += 1,
+                        None => assert!(left.is_empty()),
+                    }
+                }
+                let total: f64 = left.iter().map(|rank| weights[*rank]).sum();
+                for (rank, count) in counts.iter().enumerate() {
+                    let ideal = if left.contains(&rank) { draws as f64 * weights[rank] / total } else { 0.0 };
+                    assert!(
+                        (*count as f64 - ideal).abs() <= if ideal > 0.0 { 1.0 } else { 0.0 },
+                        "{counts:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_is_drawn_again_and_after_four_refusals_comes_a_draw_that_is_not() {
+        let table = table(&[1.0; 4]);
+        let on = |rank: u64| (rank << 62) + 1;
+        let draw = |skips: &[u32], filter: Option<&dyn Filter>, numbers: &[u64]| {
+            let mut listed = Listed(numbers, 0);
+            (Eligible { skips, filter }.draw(&table, &mut listed), listed.1)
+        };
+        assert_eq!(draw(&[], None, &[on(3)]), (Some(3), 1));
+        assert_eq!(draw(&[1], None, &[on(1), on(1), on(2)]), (Some(2), 3));
+        assert_eq!(draw(&[1, 2], None, &[on(1), on(2), on(2), on(1), on(2)]), (Some(3), 5));
+        assert_eq!(draw(&[0, 1, 2, 3], None, &[]), (None, 0));
+        let only = Only(vec![30, 90]);
+        assert_eq!(draw(&[], Some(&only), &[on(0), on(3)]), (Some(3), 2));
+        assert_eq!(draw(&[], Some(&only), &[on(0), on(0), on(2), on(2), on(1)]), (Some(1), 5));
+        assert_eq!(draw(&[1, 3], Some(&only), &[0; 5]), (None, 5));
+        assert_eq!(
+            Eligible { skips: &[], filter: Some(&only) }.draw(&self::table(&[]), &mut Listed(&[], 0)),
+            None
+        );
+    }
+
+    #[test]
+    fn ranks_drawn_before_are_left_out_beside_those_that_are_skipped() {
+        let table = table(&[1.0, 2.0, 3.0, 4.0, 5.0]);
+        let besides = |skips: &[u32], more: &[u32], filter: Option<&dyn Filter>, number: u64| {
+            Eligible { skips, filter }.draw_besides(&table, more, &mut Listed(&[number; 5], 0))
+        };
+        for number in (0..=255_u64).map(|at| at << 56) {
+            assert_eq!(besides(&[0, 2], &[1, 4], None, number), Some(3));
+            assert_eq!(besides(&[0, 1, 2], &[3, 4], None, number), None);
+            let only = Only(vec![30, 60, 120]);
+            assert_eq!(besides(&[1], &[4], Some(&only), number), Some(2));
+        }
+        let merged: Vec<usize> = Merged { a: &[1, 4, 5, 9], b: &[0, 6, 7] }.collect();
+        assert_eq!(merged, [0, 1, 4, 5, 6, 7, 9]);
+    }
+}

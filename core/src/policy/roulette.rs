@@ -329,4 +329,18 @@ mod tests {
         }
         assert_eq!(compensated_sum(std::iter::empty()), 0.0);
     }
+    #[test]
+    fn the_guide_decides_most_draws_and_rightly() {
+        for (n, least) in [(8, 0.93), (500, 0.8), (5_000, 0.7)] {
+            let weights: Vec<f64> = (1..=n).map(|at| f64::from(at % 7 + 1)).collect();
+            let circle = circle(&weights, BITS);
+            let points = (0..4_096_u64).map(|draw| draw.wrapping_mul(crate::rng::GOLDEN));
+            let decided = points.filter(|point| {
+                let found = circle.guide().find(*point);
+                found.inspect(|rank| assert_eq!(*rank, circle.search(*point))).is_some()
+            });
+            let share = decided.count() as f64 / 4_096.0;
+            assert!(share > least, "{share} of {n}");
+        }
+    }
 }

@@ -225,3 +225,63 @@ impl IdIndex {
 fn hash(hasher: &RandomState, id: &str, ends: Ends) -> u64 {
     if ends.is_whole() { hasher.hash_one((ends.head, ends.tail)) } else { hasher.hash_one(id) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pool, PoolOptions, PoolSpec};
+
+    #[test]
+    fn bytes_are_those_of_the_entries_their_strings_and_the_indices() {
+        let bytes = |list: &[Instance]| {
+            let pool = Pool::new(list.to_vec()).expect("a good list");
+            let roster = &pool.core().published.load().roster;
+            let indices = roster.tags.heap_bytes() + roster.ids.table.allocation_size();
+            roster.heap_bytes() - indices
+        };
+        let n = 70;
+        let plain: Vec<Instance> = (0..n).map(|at| Instance::new(format!("instance-{at:02}"))).collect();
+        // With four sets of two words, and for each instance its place, its slot, the last bytes of its id, an entry with a
+        // count and links, and an id with two counts.
+        let each = size_of::<Hold<Entry>>() + 4 + 8 + size_of::<Entry>() + 32 + 11 + 16;
+        assert_eq!(bytes(&plain), 4 * 16 + n * each);
+        let with = |change: &dyn Fn(Instance) -> Instance| {
+            let mut list = plain.clone();
+            list[3] = change(list[3].clone());
+            bytes(&list) - bytes(&plain)
+        };
+        assert_eq!(with(&|instance| Instance { address: "10.0.0.1".into(), ..instance }), 8 + 16);
+        assert_eq!(with(&|instance| instance.zone("eu-a")), 4 + 16);
+        let tags = Instance::new("a").tag("version", "v1").tags.heap_bytes();
+        assert!(tags > 9);
+        assert_eq!(with(&|instance| instance.tag("version", "v1")), tags);
+    }
+
+    #[test]
+    fn ramps_are_under_way_only_while_some_instance_takes_less_than_its_weight() {
+        let spec = PoolSpec::new().slow_start(10.0, 1.0);
+        let pool =
+            Pool::with(PoolOptions::new().spec(spec), ["a", "b"].map(Instance::new)).expect("a good list");
+        let ramps = || {
+            let roster = &pool.core().published.load().roster;
+            (roster.has_ramps(), [0, 1, 2].map(|index| roster.ramp(index)))
+        };
+        assert_eq!(ramps(), (false, [1.0; 3]));
+        pool.edit(|edit| edit.upsert(Instance::new("c"))).expect("a good edit");
+        assert!(ramps().0 && ramps().1[..2] == [1.0; 2] && ramps().1[2] < 1.0);
+    }
+
+    #[test]
+    fn an_instance_is_one_of_these_by_its_whole_id() {
+        let ids = ["a-name-of-some-length-1", "b-name-of-some-length-1", "1", "x"];
+        let pool = Pool::new(ids.map(Instance::new)).expect("a good list");
+        let roster = &pool.core().published.load().roster;
+        for (index, id) in (0..).zip(ids) {
+            assert_eq!(roster.index_of(id), Some(index));
+            assert!(roster.is_one_of(index, &["y", id]) && !roster.is_one_of(index, &[]));
+            let others: Vec<&str> = ids.into_iter().filter(|other| *other != id).collect();
+            assert!(!roster.is_one_of(index, &others));
+        }
+        assert!(!roster.is_one_of(4, &ids) && roster.index_of("c-name-of-some-length-1").is_none());
+    }
+}

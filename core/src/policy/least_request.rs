@@ -270,7 +270,7 @@ mod tests {
     /// Counts as given, over a table whose slots follow each other, or do not.
     fn loaded(weights: &[f64], counts: &[u32], gap: u32) -> (Table, Live) {
         let live = Live::new(&crate::PoolSpec::new());
-        live.grow(1_000);
+        live.grow(62 + weights.len() * gap as usize);
         let member = |at: usize| Member { index: at as u32, slot: 62 + at as u32 * gap };
         for (at, count) in counts.iter().enumerate() {
             (0..*count).for_each(|_| assert!(live.acquire(member(at).slot, None)));
@@ -341,6 +341,28 @@ mod tests {
             }
             assert_eq!(tied.map(|rank| counts[rank]).iter().sum::<u32>(), 4_000, "{n} {gap}: {counts:?}");
         }
+    }
+
+    #[test]
+    fn the_one_that_is_cheapest_of_ten_thousand_is_found_wherever_it_stands() {
+        let n = 10_000;
+        for cheapest in [0, 1, 2, 130, 400, 5_000, 8_191, n - 1] {
+            let counts: Vec<u32> = (0..n).map(|at| if at == cheapest { 1 } else { 2 }).collect();
+            let (table, live) = loaded(&vec![1.0; n], &counts, 1);
+            let eligible = Eligible { skips: &[], filter: None };
+            // A draw falls on another.
+            let mut elsewhere = Fixed(1 << 63 | 1 << 54);
+            assert_eq!(pick(&build(&table), &table, &eligible, &live, &mut elsewhere), Some(cheapest));
+        }
+    }
+
+    #[test]
+    fn shares_are_those_of_the_weights_among_those_that_tie() {
+        let (table, live) = loaded(&[1.0, 2.0, 3.0, 1.0], &[1, 2, 3, 2], 1);
+        let told = |skips: &[u32]| shares(&table, &Eligible { skips, filter: None }, &live);
+        assert_eq!(told(&[]), [1.0 / 6.0, 2.0 / 6.0, 3.0 / 6.0, 0.0]);
+        assert_eq!(told(&[2]), [1.0 / 3.0, 2.0 / 3.0, 0.0, 0.0]);
+        assert_eq!(told(&[0, 1, 2]), [0.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]

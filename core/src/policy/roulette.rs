@@ -331,9 +331,11 @@ mod tests {
     }
     #[test]
     fn the_guide_decides_most_draws_and_rightly() {
-        for (n, least) in [(8, 0.93), (500, 0.8), (5_000, 0.7)] {
+        for (n, buckets, least) in [(8, 128, 0.93), (500, 2_048, 0.8), (5_000, 16_384, 0.7)] {
             let weights: Vec<f64> = (1..=n).map(|at| f64::from(at % 7 + 1)).collect();
             let circle = circle(&weights, BITS);
+            assert_eq!(circle.guide().buckets.len(), buckets);
+            assert_eq!(circle.heap_bytes(), 8 * (weights.len() + buckets));
             let points = (0..4_096_u64).map(|draw| draw.wrapping_mul(crate::rng::GOLDEN));
             let decided = points.filter(|point| {
                 let found = circle.guide().find(*point);

@@ -246,3 +246,12 @@ fn a_ticket_for_a_turn_is_below_the_number_of_turns_and_has_that_turn() {
         }
     }
 }
+
+#[test]
+fn cycles_are_laid_out_by_deadlines_as_the_rule_has_them() {
+    // Turn t is for whom of those released by t is due first: member r's k-th turn (from 0) is released at
+    // ⌈W·(k·u + 1) / (w·u)⌉ and due at ⌈W·(k·u + u − 1) / (w·u)⌉, with u = 2n − 2. Worked out from that in exact fractions.
+    assert_eq!(*lay_out(&[5, 1, 1]), [0, 0, 1, 0, 0, 2, 0]);
+    assert_eq!(*lay_out(&[1, 2, 3, 4]), [2, 3, 1, 3, 2, 3, 0, 1, 2, 3]);
+    assert_eq!(*lay_out(&[3, 2, 1]), [0, 1, 0, 2, 0, 1]);
+}

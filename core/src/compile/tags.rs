@@ -115,3 +115,46 @@ impl<'a> Gather<'a> {
         frozen
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list() -> [Instance; 3] {
+        [
+            Instance::new("a").tag("version", "v1").tag("version", "v2").zone("eu"),
+            Instance::new("b").tag("version", "v1").tag("", "").tag("rack", "v2"),
+            Instance::new("c").zone("version"),
+        ]
+    }
+
+    #[test]
+    fn pairs_keys_and_zones_are_told_apart() {
+        let index = TagIndex::build(list().iter());
+        let members = |bits: Option<&Bits>| bits.map(|bits| bits.word(0));
+        assert_eq!(
+            [members(index.pair("version", "v1")), members(index.pair("version", "v2"))],
+            [Some(0b11), Some(0b1)]
+        );
+        assert_eq!([members(index.pair("rack", "v2")), members(index.pair("", ""))], [Some(0b10); 2]);
+        assert_eq!([members(index.pair("version", "")), members(index.pair("rack", "v1"))], [None; 2]);
+        assert_eq!(
+            [members(index.key("version")), members(index.key("rack")), members(index.key("v1"))],
+            [Some(0b11), Some(0b10), None]
+        );
+        assert_eq!(
+            [members(index.zone("eu")), members(index.zone("version")), members(index.zone("rack"))],
+            [Some(0b1), Some(0b100), None]
+        );
+    }
+
+    #[test]
+    fn bytes_are_those_of_the_tables_the_strings_and_the_sets() {
+        let index = TagIndex::build(list().iter());
+        let tables =
+            [&index.pairs, &index.keys, &index.zones].map(HashTable::allocation_size).iter().sum::<usize>();
+        let strings = (9 + 9 + 6) + (7 + 4) + (2 + 7);
+        // A word for each of four pairs, three keys and two zones.
+        assert_eq!(index.heap_bytes(), tables + strings + 9 * 8);
+    }
+}

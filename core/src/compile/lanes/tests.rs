@@ -69,6 +69,7 @@ fn tags_have_the_lane_of_their_combination_in_any_order_and_others_go_the_long_w
             &[prod],
             &[v1, v1],
             &[v1, prod, v1],
+            &[prod, v1, prod],
             &[v1, ("env", "test")],
             &[v1, ("env", LONG)],
             &[("version", "down"), prod],

@@ -410,6 +410,20 @@ fn shares_of_instances_that_all_ramp_are_as_their_ramps() {
 }
 
 #[test]
+fn instances_that_ramp_alike_keep_their_weights_among_each_other() {
+    let pool = pool(PoolSpec::new().slow_start(100.0, 1.0), [Instance::new("a")]);
+    pool.tick_at(0);
+    let new = |id: &str, weight: f64| Instance::new(id).weight(weight).tag("version", "new");
+    pool.replace([Instance::new("a"), new("b", 2.0), new("c", 1.0)]).expect("accepted");
+    pool.tick_at(37 * SECOND);
+    let spec = RouteSpec::new(Policy::WeightedRoundRobin).tier(Tier::new().tag("version", "new"));
+    let told = pool.route(spec).expect("a good spec").explain(&PLAIN);
+    assert!(told.live.len() == 2 && told.live.iter().all(|state| state.ramp < 0.9), "{told:?}");
+    // By decimal weights, an exact cycle.
+    assert_eq!(told.branches[0].tiers[0].rotation, Some("exact"));
+}
+
+#[test]
 fn a_weight_that_was_tiny_is_not_starved_when_it_grows() {
     let pool = pool(PoolSpec::new(), ["a", "b"].map(Instance::new));
     let route = route(&pool, Policy::WeightedRoundRobin);

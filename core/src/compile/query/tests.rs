@@ -114,6 +114,34 @@ proptest! {
 }
 
 #[test]
+fn those_who_have_a_rare_value_are_found_in_whatever_words_they_stand() {
+    let (n, far_apart) = (2_000, [3, 4, 70, 71, 500, 1_999]);
+    let list = (0..n).map(|at| {
+        let instance = Instance::new(format!("i{at}")).tag("half", VALUES[at % 2]);
+        if far_apart.contains(&at) { instance.tag("rare", "x") } else { instance }
+    });
+    let pool = Pool::new(list).expect("a good list");
+    let _route = pool.route(RouteSpec::new(Policy::Random).tier(Tier::new())).expect("a good spec");
+    let snapshot = pool.core().published.load();
+    let tier = &snapshot.routes[0].as_ref().expect("there is one route").branches[0].tiers[0];
+    let seen = |require: &[(&str, &str)], ids: &[&str]| {
+        let request = Request { require, ..Request::new() };
+        let mut seen = Vec::new();
+        let query = Query::new(&snapshot.roster, tier, &request, true).leaving_out(ids, &[]);
+        query.visit(&mut |at, word| {
+            seen.extend(ones(at, word));
+            false
+        });
+        seen
+    };
+    assert_eq!(seen(&[("rare", "x")], &[]), [3, 4, 70, 71, 500, 1_999]);
+    assert_eq!(seen(&[("rare", "x"), ("half", "1")], &[]), [3, 71, 1_999]);
+    assert_eq!(seen(&[("half", "0"), ("rare", "x")], &["i4"]), [70, 500]);
+    assert!(seen(&[("rare", "x"), ("rare", "y"), ("half", "2")], &[]).is_empty());
+    assert!(seen(&[("rare", "y"), ("half", "1")], &[]).is_empty());
+}
+
+#[test]
 fn instances_that_are_full_are_passed_over_where_limits_count() {
     let pool = Pool::new([Instance::new("a").max_in_flight(2), Instance::new("b")]).expect("a good list");
     let _route = pool.route(RouteSpec::new(Policy::Random).tier(Tier::new())).expect("a good spec");

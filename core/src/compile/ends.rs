@@ -106,4 +106,9 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn the_last_bytes_are_the_last_eight_or_all_there_are() {
+        assert_eq!(last("abcdefghij"), u64::from_le_bytes(*b"cdefghij"));
+        assert_eq!([last("ab"), last("b"), last("")], [0x6162, 0x62, 0]);
+    }
 }

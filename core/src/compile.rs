@@ -244,4 +244,20 @@ mod tests {
         let everyone: Box<[Box<str>]> = Box::default();
         assert_eq!(anew, [everyone, ["v3".into()].into()]);
     }
+    #[test]
+    fn bytes_of_a_group_are_those_of_its_members_values_position_and_set() {
+        let list = (0..9).map(|at| Instance::new(format!("i{at}")).tag("version", ["v1", "longer"][at % 2]));
+        let spec = RouteSpec::new(Policy::RoundRobin).tier(Tier::new().matching("version"));
+        let (_route, compiled) = compiled(spec, list);
+        let own = size_of::<Group>() + size_of::<crate::position::Position>();
+        for group in compiled.groups() {
+            // Positions in the list as a list, or as bits.
+            let expected = match group.values.first() {
+                Some(value) => own + value.len() + 16 + 4 * group.members,
+                None => own + 8,
+            };
+            assert_eq!(group.heap_bytes(), expected + group.set.heap_bytes(), "{:?}", group.values);
+        }
+        assert_eq!(compiled.groups().count(), 3);
+    }
 }

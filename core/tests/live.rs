@@ -411,7 +411,7 @@ fn shares_of_instances_that_all_ramp_are_as_their_ramps() {
 
 #[test]
 fn instances_that_ramp_alike_keep_their_weights_among_each_other() {
-    let pool = pool(PoolSpec::new().slow_start(100.0, 1.0), [Instance::new("a")]);
+    let pool = pool(PoolSpec::new().slow_start(70.0, 1.0), [Instance::new("a")]);
     pool.tick_at(0);
     let new = |id: &str, weight: f64| Instance::new(id).weight(weight).tag("version", "new");
     pool.replace([Instance::new("a"), new("b", 2.0), new("c", 1.0)]).expect("accepted");

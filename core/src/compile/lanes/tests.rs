@@ -1,3 +1,5 @@
+//! Which requests have a lane, and what lanes take.
+
 use super::*;
 use crate::policy::rotation::Rotation;
 use crate::rng::Draw;

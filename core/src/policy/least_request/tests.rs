@@ -1,3 +1,5 @@
+//! Who is taken at given counts, in lists of any length.
+
 use super::super::table::Member;
 use super::*;
 use crate::rng::PickerRng;

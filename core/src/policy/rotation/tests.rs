@@ -1,3 +1,5 @@
+//! Rotations: bounds and cycles, and what a changed list takes over.
+
 use proptest::prelude::*;
 
 use super::super::table::Member;

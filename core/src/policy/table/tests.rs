@@ -1,3 +1,5 @@
+//! Tables: who is drawn, also with some left out, and who is found where.
+
 use proptest::prelude::*;
 
 use super::*;

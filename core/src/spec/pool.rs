@@ -196,7 +196,8 @@ impl PoolSpec {
         Ok(spec)
     }
 
-    /// The spec as JSON, fields at their defaults left out. Numbers keep every digit: what passes [`check`](Self::check) reads back equal.
+    /// The spec as JSON, fields at their defaults left out. Numbers keep every digit: what passes
+    /// [`check`](Self::check) reads back equal.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

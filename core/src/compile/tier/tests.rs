@@ -162,3 +162,16 @@ fn a_request_finds_the_group_of_its_combination() {
     assert_eq!(found(&[("v", "a")]), some("at pick time"));
     assert_eq!(found(&[("v", "a"), ("v", "b"), ("w", "x")]), some("at pick time"));
 }
+
+#[test]
+fn combinations_have_hashes_of_their_own() {
+    let pool = tagged(&[&["a"]]);
+    let snapshot = pool.core().published.load();
+    let tier = compiled(&Tier::new().matching("v"), &snapshot, &mut Room { sets: 9, bytes: ENOUGH });
+    let values: Vec<String> = (0..32).map(|at| format!("v{at}")).collect();
+    let pairs = values.iter().flat_map(|a| values.iter().map(move |b| vec![a.as_str(), b.as_str()]));
+    let run_together = [vec!["ab", "c"], vec!["a", "bc"], vec!["abc"], vec!["", "abc"], vec!["abc", ""]];
+    let hashes: Vec<u64> = pairs.chain(run_together).map(|values| tier.hash(&values)).collect();
+    let distinct: std::collections::BTreeSet<u64> = hashes.iter().copied().collect();
+    assert_eq!(distinct.len(), 32 * 32 + 5);
+}

@@ -139,7 +139,27 @@ mod tests {
             assert!(points as f64 <= MOST_POINTS, "{points} points of weight {weight}");
         }
         assert_eq!(count(5.0, per_weight(&[1_024.0, 1_024.0, 5.0])), 400);
+        // Exactly as many as there is room for, and more.
+        assert_eq!([1_638.4, 1_638.5, 3_276.8].map(|weight| per_weight(&[weight])), [160.0, 80.0, 80.0]);
         let halves = in_units(&[0.5, 0.25]);
         assert_eq!(count(halves[1], per_weight(&halves)), 80);
+    }
+    #[test]
+    fn a_key_that_falls_on_a_point_belongs_to_it() {
+        let addresses = ["10.0.0.1:8080", "10.0.0.2:8080", "10.0.0.3:8081"];
+        let ring = Ketama::build(&addresses, &[1.0; 3]);
+        let mut passed_on = 0;
+        for (rank, address) in addresses.iter().enumerate() {
+            let mut hash = 0_u32;
+            for _ in 0..160 {
+                // What a point is the hash of is a key too.
+                let key = [address.replace(':', "\0").as_bytes(), &hash.to_le_bytes()].concat();
+                assert_eq!(ring.owner(&key, |_| true), Some(rank));
+                passed_on +=
+                    usize::from(ring.owner(&key, |other| other != rank).is_some_and(|to| to != rank));
+                hash = crc32fast::hash(&key);
+            }
+        }
+        assert_eq!(passed_on, 480);
     }
 }

@@ -221,48 +221,4 @@ fn join(field: &Field<'_>, slot: u64, kept: [u16; 2], rank: u16) -> [u16; 2] {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::super::table::Member;
-    use super::*;
-
-    fn table(weights: &[f64]) -> Table {
-        let members = (0..weights.len() as u32).map(|at| Member { index: at, slot: at }).collect();
-        Table::new(members, weights.to_vec())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-        #[test]
-        fn a_mended_table_is_the_table_built_anew(
-            ids in proptest::collection::btree_set(any::<u64>(), 40..60),
-            gone in 0_usize..40,
-            raised in 0_usize..40,
-            weight in 0.1..9.0_f64,
-        ) {
-            let ids: Vec<u64> = ids.into_iter().collect();
-            let weights: Vec<f64> = (0..ids.len()).map(|at| (at % 3 + 1) as f64).collect();
-            let before = Rendezvous::build(1_009, &ids, &weights, None);
-            let (mut new_ids, mut new_weights) = (ids.clone(), weights.clone());
-            new_weights[raised] = weight;
-            new_ids.remove(gone);
-            new_weights.remove(gone);
-            let held = table(&weights);
-            let carried = Before { map: &before, ids: &ids, table: &held };
-            let mended = Rendezvous::build(1_009, &new_ids, &new_weights, Some(carried));
-            let built = Rendezvous::build(1_009, &new_ids, &new_weights, None);
-            prop_assert_eq!(mended.owners, built.owners);
-        }
-
-        #[test]
-        fn equal_weights_need_no_logarithm(ids in proptest::collection::btree_set(any::<u64>(), 2..40)) {
-            let ids: Vec<u64> = ids.into_iter().collect();
-            let weights = vec![1.0; ids.len()];
-            let field = Field { ids: &ids, weights: &weights, equal: true };
-            for slot in 0..200 {
-                prop_assert_eq!(field.owners_of_equals(mix(slot)), field.owners_by_weight(mix(slot)));
-            }
-        }
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ help: ## lists the targets
 # One build from nothing to its end: what would speed up the next one costs time and disk.
 test: export CARGO_INCREMENTAL = 0
 test: setup lint doc hack msrv check ## everything that must hold before a change goes in
-	$(MAKE) -j2 --output-sync=target c fuzz-check miri loom bench-check gate no-panic panics
+	$(MAKE) -j2 --output-sync=target c fuzz-check miri loom tsan asan bench-check gate no-panic panics
 	$(MAKE) python
 
 setup: ## installs what is missing of apt-packages.txt and of the Rust tools

@@ -123,6 +123,16 @@ mod tests {
     }
 
     #[test]
+    fn a_point_is_made_of_host_and_port_where_the_address_has_one() {
+        let of = |address: &str| base(address).finalize();
+        assert_eq!(of("10.0.0.1:80"), crc32fast::hash(b"10.0.0.1\x0080"));
+        assert_eq!(of("[fd00::1]:80"), crc32fast::hash(b"[fd00::1]\x0080"));
+        for address in ["10.0.0.1", "a:b", "unix:/run/a.sock", "a:80b", ""] {
+            assert_eq!(of(address), crc32fast::hash(&[address.as_bytes(), &[0]].concat()), "{address}");
+        }
+    }
+
+    #[test]
     fn the_lightest_weights_have_a_ring_too() {
         let lightest = f64::from_bits(1);
         let ring = Ketama::build(&["10.0.0.1:80", "10.0.0.2:80"], &[lightest, lightest]);

@@ -159,6 +159,18 @@ mod tests {
     }
 
     #[test]
+    fn members_take_turns_and_half_the_weight_takes_every_other_turn() {
+        // The least number of slots for two is 211. Of the first: a b, a, seventy times, and a.
+        for (weights, expected) in
+            [([2.0, 1.0], [141, 70]), ([1.0, 2.0], [71, 140]), ([1.0, 1.0], [106, 105])]
+        {
+            let map = Maglev::build(7, &[1, 2], &weights);
+            let owned = [0, 1].map(|rank| map.owners.iter().filter(|owner| **owner == rank).count());
+            assert_eq!(owned, expected, "{weights:?}");
+        }
+    }
+
+    #[test]
     fn the_table_grows_with_the_members() {
         assert_eq!(size(65_537, 10), 65_537);
         assert_eq!(size(65_537, 1_000), 100_003);

@@ -141,6 +141,7 @@ mod tests {
             let mut counts = [0_u32; 3];
             for key in 0..20_000 {
                 let owner = map.owner(mix(key), |_| true).unwrap();
+                assert_eq!(map.first(mix(key)), Some(owner));
                 let now = map.owner(mix(key), |rank| rank != left_out).unwrap();
                 assert!(owner == left_out || now == owner, "key {key} moved without a reason");
                 counts[now] += 1;

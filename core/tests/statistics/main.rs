@@ -9,6 +9,7 @@ mod drawn;
 mod extremes;
 mod harness;
 mod independence;
+mod loaded;
 mod points;
 mod power;
 mod rotations;

@@ -11,6 +11,12 @@
 //! | [`enumeration`] | who owns each of all draws of 8 or 16 bits |
 //! | [`borders`] | where on the circle of 64-bit draws one instance ends, to the point |
 //! | [`uniformity`] | a bias too slight for one seed, in the p-values of many |
+//!
+//! Rendezvous and ketama with a key are not read. Nothing is drawn there: a table gives each key its owner, and its shares
+//! differ from the weights' by an error of its own, which no number of keys averages out. The exact shares of a table cannot be
+//! had from outside, where a request with a key is told its one owner; so there is nothing to hold counts against. Their error
+//! is bounded in `tests/hashing.rs`, and their owners are held to those of an independent program by `tests/vectors`. Maglev
+//! with keys is read for equal weights, where its error is less than so many keys show; picks without a key are read as draws.
 
 // Each test target uses its own part of it.
 #![allow(dead_code, unused_imports)]

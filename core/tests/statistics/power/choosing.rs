@@ -97,7 +97,7 @@ pub(super) fn candidates_with_replacement(which: Sampler) -> Reading {
 }
 
 /// Two different ones by these weights.
-fn two(dice: &mut Dice, weights: &[f64; 6]) -> (usize, usize) {
+pub(super) fn two(dice: &mut Dice, weights: &[f64; 6]) -> (usize, usize) {
     let first = dice.by_weight(weights);
     let mut rest = *weights;
     rest[first] = 0.0;

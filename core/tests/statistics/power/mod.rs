@@ -4,6 +4,7 @@
 
 mod choosing;
 mod draws;
+mod loaded;
 mod sequences;
 mod turns;
 
@@ -30,7 +31,7 @@ const fn row(wrong: &'static str, instrument: &'static str, measure: fn(Sampler)
     Row { wrong, instrument, measure }
 }
 
-const TABLE: [Row; 34] = [
+const TABLE: [Row; 38] = [
     row("modulo, 8 bits", "enumeration", |which| draws::modulo(which, 8)),
     row("modulo, 16 bits", "enumeration", |which| draws::modulo(which, 16)),
     row("<= for <, 8 bits", "enumeration", |which| draws::at_the_border(which, 8)),
@@ -52,6 +53,10 @@ const TABLE: [Row; 34] = [
     row("ties go to the first in the list", "chi-square", choosing::first_of_equals),
     row("distinct picks drawn with replacement", "chi-square", choosing::distinct_with_replacement),
     row("the second distinct pick is the neighbour", "chi-square", choosing::distinct_by_neighbour),
+    row("leases compared without weights", "chi-square", loaded::without_weights),
+    row("under load, ties go to the last drawn", "chi-square", loaded::last_of_equals),
+    row("one pick in 2,000 goes to a busier instance", "never", loaded::busier),
+    row("ties of the fewest leases drawn without weights", "chi-square", loaded::ties_without_weights),
     row("a bias of one part in sixteen, over many seeds", "uniformity", choosing::slight_bias),
     row("one part in forty, as `make soak` sees it", "uniformity", choosing::slighter_bias),
     row("a generator copied to another thread", "together", sequences::copied_generator),

@@ -1,24 +1,92 @@
-//! Threads that go on until they are told to stop, and a look at whether each of them does.
+//! Threads that go on until they are told to stop, and a look at how long each of them ever stood still.
+//!
+//! A thread notes the time of each of its steps. None may stand still for longer than a limit, and whatever the limit, the rest
+//! go on until each has made one more step behind the end of the time: one that starves under load does not get its step from
+//! the others' having stopped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-/// A thread that makes no step for so long makes none. Wide, for machines that do much else.
-const LONGEST_STALL: Duration = Duration::from_secs(20);
+use crate::Order;
 
-/// Counts of threads by name, and the sign to stop.
-#[derive(Default)]
+/// So much of a round nobody may stand still.
+const SHARE: u32 = 4;
+
+/// The limit in short rounds. On two cores that others kept busy too, at a load of fifteen, no thread stood still for longer
+/// than a fifth of it.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(1);
+
+/// How long a thread may stand still in a round of this length.
+pub(crate) fn limit_in(round: Duration) -> Duration {
+    (round / SHARE).max(SHORTEST_LIMIT)
+}
+
+/// The threads, and the sign to stop.
 pub(crate) struct Control {
+    limit: Duration,
+    begin: Instant,
     stop: AtomicBool,
-    steps: Mutex<Vec<(String, &'static AtomicU64)>>,
+    threads: Mutex<Vec<Arc<Progress>>>,
+}
+
+/// A thread, and what it notes of itself. Alone in its cache lines, since it is written at every step.
+#[repr(align(128))]
+pub(crate) struct Progress {
+    name: String,
+    limit: Duration,
+    steps: AtomicU64,
+    /// When the last step ended, in nanoseconds since the beginning.
+    last: AtomicU64,
+    /// The longest time between two steps, or before the first.
+    longest: AtomicU64,
+}
+
+impl Progress {
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    fn step(&self, now: u64) {
+        let stall = now.saturating_sub(self.last.load(Ordering::Relaxed));
+        if stall > self.longest.load(Ordering::Relaxed) {
+            self.longest.store(stall, Ordering::Relaxed);
+        }
+        self.last.store(now, Ordering::Relaxed);
+        self.steps.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The longest stall of those that are over.
+    fn longest(&self) -> Duration {
+        Duration::from_nanos(self.longest.load(Ordering::Relaxed))
+    }
+
+    /// What is wrong, where it stands or once stood still for longer than it may.
+    fn stall(&self, now: u64) -> Option<String> {
+        let stands = Duration::from_nanos(now.saturating_sub(self.last.load(Ordering::Relaxed)));
+        let (longest, limit) = (self.longest().max(stands), self.limit);
+        (longest > limit)
+            .then(|| format!("{} has made no step for {longest:.2?}, limit {limit:?}", self.name))
+    }
 }
 
 impl Control {
+    pub(crate) fn new(limit: Duration) -> Self {
+        Self { limit, begin: Instant::now(), stop: AtomicBool::new(false), threads: Mutex::default() }
+    }
+
     pub(crate) fn goes_on(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> u64 {
+        self.begin.elapsed().as_nanos() as u64
+    }
+
+    fn threads(&self) -> Vec<Arc<Progress>> {
+        self.threads.lock().expect("no panic").clone()
     }
 
     /// Starts a thread that makes a step again and again. One that panics stops them all.
@@ -26,16 +94,28 @@ impl Control {
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         name: String,
+        step: impl FnMut() + Send + 'scope,
+    ) -> Arc<Progress> {
+        self.spawn_within(scope, name, self.limit, step)
+    }
+
+    /// The same, with a limit of its own.
+    pub(crate) fn spawn_within<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        name: String,
+        limit: Duration,
         mut step: impl FnMut() + Send + 'scope,
-    ) {
-        // One for the life of the process: the count is read after the thread has gone.
-        let steps: &'static AtomicU64 = Box::leak(Box::default());
-        self.steps.lock().expect("no panic").push((name, steps));
+    ) -> Arc<Progress> {
+        let [steps, last, longest] = [0, self.now(), 0].map(AtomicU64::new);
+        let progress = Arc::new(Progress { name, limit, steps, last, longest });
+        self.threads.lock().expect("no panic").push(progress.clone());
+        let notes = progress.clone();
         scope.spawn(move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 while self.goes_on() {
                     step();
-                    steps.fetch_add(1, Ordering::Relaxed);
+                    notes.step(self.now());
                 }
             }));
             if let Err(panic) = outcome {
@@ -43,34 +123,50 @@ impl Control {
                 resume_unwind(panic);
             }
         });
+        progress
     }
 
-    /// Waits, calling `now_and_then` meanwhile, and then stops the threads. Each of them must have gone on all the time.
-    pub(crate) fn run_for(&self, time: Duration, mut now_and_then: impl FnMut()) {
-        // Also where this panics: the threads would go on, and be waited for.
-        let _stop = Stop(&self.stop);
-        let begin = Instant::now();
-        let steps: Vec<(String, &AtomicU64)> = self.steps.lock().expect("no panic").clone();
-        let mut seen: Vec<(u64, Instant)> = vec![(0, begin); steps.len()];
-        // Longer where a thread has not made its first step, since a machine may be slow to start it.
-        while self.goes_on() && (begin.elapsed() < time || seen.iter().any(|(steps, _)| *steps == 0)) {
-            std::thread::sleep(Duration::from_millis(20));
-            now_and_then();
-            for ((name, steps), seen) in steps.iter().zip(&mut seen) {
-                let now = steps.load(Ordering::Relaxed);
-                if now != seen.0 {
-                    *seen = (now, Instant::now());
-                }
-                let stands_still = seen.1.elapsed() > LONGEST_STALL;
-                assert!(!stands_still, "{name} has made no step for {LONGEST_STALL:?}");
-            }
+    /// Waits as long as `is_time`, which is asked now and then, and then stops the threads. Panics where one of them has not
+    /// gone on all the time.
+    pub(crate) fn run_while(&self, is_time: impl FnMut() -> bool) {
+        if let Err(stalls) = self.watch(is_time) {
+            panic!("{stalls}");
         }
     }
 
-    /// How many steps each has made.
+    fn watch(&self, mut is_time: impl FnMut() -> bool) -> Result<(), String> {
+        // Also where this panics: the threads would go on, and be waited for.
+        let _stop = Stop(&self.stop);
+        while self.goes_on() && is_time() {
+            std::thread::sleep(Duration::from_millis(20));
+            self.stalls()?;
+        }
+        let end = self.threads();
+        let end: Vec<(u64, &Progress)> = end.iter().map(|thread| (thread.steps(), &**thread)).collect();
+        while self.goes_on() && end.iter().any(|(steps, thread)| thread.steps() == *steps) {
+            std::thread::sleep(Duration::from_millis(1));
+            self.stalls()?;
+        }
+        Ok(())
+    }
+
+    /// An error that names who has stood still for longer than it may.
+    fn stalls(&self) -> Result<(), String> {
+        let now = self.now();
+        let stalls: Vec<String> = self.threads().iter().filter_map(|thread| thread.stall(now)).collect();
+        if stalls.is_empty() { Ok(()) } else { Err(stalls.join("; ")) }
+    }
+
+    /// How many steps each has made, and its longest stall; of threads that have ended. Panics where one was too long, which
+    /// then ended behind the sign to stop.
     pub(crate) fn told(&self) -> Vec<String> {
-        let steps = self.steps.lock().expect("no panic");
-        steps.iter().map(|(name, steps)| format!("{name}: {} steps", steps.load(Ordering::Relaxed))).collect()
+        let told = |thread: &Arc<Progress>| {
+            let Progress { name, limit, .. } = &**thread;
+            let longest = thread.longest();
+            assert!(longest <= *limit, "{name} has made no step for {longest:.2?}, limit {limit:?}");
+            format!("{name}: {} steps, longest stall {longest:.0?} of {limit:.0?}", thread.steps())
+        };
+        self.threads().iter().map(told).collect()
     }
 }
 
@@ -80,5 +176,52 @@ struct Stop<'a>(&'a AtomicBool);
 impl Drop for Stop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether the watch sees a thread that stands still, in all the ways that there are.
+pub(crate) fn run(_order: Order) -> Vec<String> {
+    const LIMIT: Duration = Duration::from_millis(200);
+    const LONG: Duration = Duration::from_secs(60);
+    let seen = [
+        // Who goes on is not found fault with, and is seen to have made a step.
+        (watched(LONG, Duration::from_millis(1), |_, _| ()), None),
+        // From its first step on, from its second, and within a time that is shorter than the limit.
+        (watched(LIMIT, LONG, |control, _| stand(control, LONG)), Some("thread")),
+        (watched(LIMIT, LONG, |control, at| stand(control, LONG * at.min(1))), Some("thread")),
+        (watched(LIMIT, LIMIT / 4, |control, at| stand(control, LONG * at.min(1))), Some("thread")),
+        // For a while.
+        (watched(LIMIT, LONG, |control, at| stand(control, LIMIT * 2 * u32::from(at == 3))), Some("thread")),
+    ];
+    for (at, (outcome, named)) in seen.iter().enumerate() {
+        let is_right = match (outcome, named) {
+            (Ok(()), None) => true,
+            (Err(stalls), Some(name)) => stalls.contains(name),
+            _ => false,
+        };
+        assert!(is_right, "watch {at}: {outcome:?}, but should name {named:?}");
+    }
+    vec![format!("{} watches of a thread that stands still or goes on, each as it should", seen.len())]
+}
+
+/// What the watch says of a thread that is told how many steps it has made.
+fn watched(limit: Duration, time: Duration, step: impl Fn(&Control, u32) + Sync) -> Result<(), String> {
+    let control = Control::new(limit);
+    std::thread::scope(|scope| {
+        let (control, step, mut at) = (&control, &step, 0);
+        let thread = control.spawn(scope, "thread".into(), move || {
+            step(control, at);
+            at += 1;
+        });
+        let begin = Instant::now();
+        control.watch(|| begin.elapsed() < time).inspect(|()| assert!(thread.steps() > 0, "no step"))
+    })
+}
+
+/// Stands still, but for the sign to stop.
+fn stand(control: &Control, time: Duration) {
+    let begin = Instant::now();
+    while control.goes_on() && begin.elapsed() < time {
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -1,13 +1,13 @@
 //! Limits of requests in flight under threads: never one lease more, by a count that is not the engine's.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pointsman::{Instance, Lease, Outcome, Pool, Reason};
 
 use crate::Order;
 use crate::common::{PLAIN, plain_route, policies};
-use crate::control::Control;
+use crate::control::{Control, limit_in};
 use crate::harness::Dice;
 
 const LIMITS: [u32; 4] = [1, 2, 3, 50];
@@ -33,7 +33,8 @@ pub(crate) fn run(order: Order) -> Vec<String> {
     let routes: Vec<_> = policies().into_iter().map(|policy| plain_route(&pool, policy)).collect();
     let open: [AtomicU32; 4] = Default::default();
     let refused = AtomicU32::new(0);
-    let control = Control::default();
+    let time = order.time.max(Duration::from_millis(200));
+    let control = Control::new(limit_in(time));
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let (routes, open, refused) = (&routes, &open, &refused);
@@ -69,8 +70,10 @@ pub(crate) fn run(order: Order) -> Vec<String> {
             weight = if weight > 9.0 { 1.0 } else { weight + 1.0 };
             pool.edit(|edit| edit.set_weight("i3", weight)).expect("a good weight");
         });
-        control.run_for(order.time.max(Duration::from_millis(200)), || {});
+        let begin = Instant::now();
+        control.run_while(|| begin.elapsed() < time);
     });
     assert!(routes[0].explain(&PLAIN).live.iter().all(|state| state.in_flight == 0), "leases that never end");
-    vec![format!("limits held; {} leases refused as saturated", refused.load(Ordering::Relaxed))]
+    let told = format!("limits held; {} leases refused as saturated", refused.load(Ordering::Relaxed));
+    [told].into_iter().chain(control.told()).collect()
 }

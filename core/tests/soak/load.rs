@@ -16,7 +16,7 @@ use pointsman::{
 use crate::Order;
 use crate::clock::{Clock, ejection};
 use crate::common::{PLAIN, policies, until};
-use crate::control::Control;
+use crate::control::{Control, limit_in};
 use crate::harness::Dice;
 use crate::memory;
 use crate::truth::{IDS, Seen, State, Truth};
@@ -95,7 +95,7 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
     let routes: Vec<Route> = policies().into_iter().map(route).collect();
     let names = ids();
     let user_data = AtomicU64::new(1_000);
-    let control = Control::default();
+    let control = Control::new(limit_in(time));
     std::thread::scope(|scope| {
         let (pool, truth, routes, names, counts) = (&pool, &truth, &*routes, &*names, &*counts);
         for thread in 0..READERS {
@@ -127,13 +127,15 @@ fn round(seed: u64, time: Duration) -> Vec<String> {
         control.spawn(scope, "clock".into(), move || clock.step(names));
         #[cfg(unix)]
         let mut forked = Instant::now();
-        control.run_for(time, || {
+        let begin = Instant::now();
+        control.run_while(|| {
             #[cfg(unix)]
             if forked.elapsed() > Duration::from_millis(250) {
                 crate::fork::child_updates_and_picks(pool, routes, names);
                 counts.forks.fetch_add(1, Ordering::Relaxed);
                 forked = Instant::now();
             }
+            begin.elapsed() < time
         });
     });
     all_is_given_back(&pool, &truth, &routes, &counts);
@@ -188,6 +190,9 @@ struct Reader<'a> {
     seen: Vec<Seen>,
     counts: &'a Counts,
 }
+
+/// Picks that a reader keeps at most, while it finds writers at work whenever it would look them up.
+const MOST_UNCHECKED: usize = 1 << 18;
 
 const GRAY: &[(&str, &str)] = &[("version", "gray")];
 
@@ -254,8 +259,10 @@ impl<'a> Reader<'a> {
         assert!(!(excludes && excluded.contains(&number)), "i{number} was excluded");
         assert!(!asks_for_gray || is_gray(number), "i{number} is not gray");
         self.seen.push(seen);
-        if self.seen.len() > 256 {
+        if self.seen.len() > MOST_UNCHECKED {
             self.truth.check(&mut self.seen);
+        } else if self.seen.len().is_multiple_of(256) {
+            self.truth.try_check(&mut self.seen);
         }
         if self.held.len() > 8 {
             let lease = self.held.pop_front().expect("eight are held");

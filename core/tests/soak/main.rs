@@ -40,7 +40,8 @@ pub(crate) struct Order {
 /// A part: its name, its share of the time, and what it does. It returns what it has to report, or panics.
 type Part = (&'static str, f64, fn(Order) -> Vec<String>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
+    ("watching", 0.0, control::run),
     ("statistics", 0.3, statistics::run),
     ("load", 0.5, load::run),
     ("limits", 0.05, limits::run),

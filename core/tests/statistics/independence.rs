@@ -1,12 +1,15 @@
-//! Picks do not depend on picks before them, nor on those of another thread, nor choices of one pick on each other.
+//! Picks do not depend on picks before them, nor on those of another thread.
 
-use pointsman::{Algorithm, Branch, ConsistentHash, Instance, Policy, RouteSpec, Tier};
+use pointsman::{Algorithm, ConsistentHash, Instance, Policy};
 
-use crate::common::{Hand, PLAIN, plain_route, seeded};
+use crate::common::{Hand, PLAIN, plain_route};
 use crate::drawn::{self, Drawn, WEIGHTS, by_weight, six};
-use crate::harness::{chi_square, repeats, serial, together};
+use crate::harness::{chi_square, lagged, repeats, serial};
 
 const PICKS: usize = 200_000;
+
+/// How many picks one thread may be ahead of another whose numbers it copies, to be seen.
+pub(crate) const LAG: usize = 2;
 
 fn indices(hand: &mut Hand, drawn: &Drawn, picks: usize) -> Vec<usize> {
     (0..picks).map(|_| hand.index(&drawn.request).expect("an instance")).collect()
@@ -42,7 +45,7 @@ fn picks_of_two_threads_are_independent() {
             let other = scope.spawn(|| of_thread(25));
             (of_thread(24), other.join().expect("no panic"))
         });
-        together(one.into_iter().zip(other), &drawn.shares, &drawn.shares).assert_sound(drawn.name);
+        lagged(&one, &other, &drawn.shares, LAG).assert_sound(drawn.name);
     }
 }
 
@@ -66,7 +69,7 @@ fn picks_of_two_threads_with_generators_of_their_own_are_independent() {
             repeats(picks, &shares).assert_sound_unseeded("one thread");
             serial(picks, &shares, 1).assert_sound_unseeded("one thread");
         }
-        together(one.into_iter().zip(other), &shares, &shares).assert_sound_unseeded("two threads");
+        lagged(&one, &other, &shares, LAG).assert_sound_unseeded("two threads");
     }
 }
 
@@ -78,45 +81,6 @@ fn pickers_of_neighbouring_seeds_are_independent() {
         chi_square(&tally(&picks, drawn.shares.len()), &drawn.shares).assert_sound(drawn.name);
         repeats(&picks, &drawn.shares).assert_sound(drawn.name);
         serial(&picks, &drawn.shares, 1).assert_sound(drawn.name);
-    }
-}
-
-/// Two sets of the same shares, so that who is picked says nothing of the set.
-fn two_sets() -> Vec<Instance> {
-    let of_set = |set: &'static str| {
-        let instance =
-            move |at: usize| Instance::new(format!("{set}{at}")).weight(WEIGHTS[at]).tag("set", set);
-        (0..6).map(instance)
-    };
-    of_set("a").chain(of_set("b")).collect()
-}
-
-#[test]
-fn the_draws_that_choose_branch_or_tier_and_instance_are_independent() {
-    let pool = seeded(27, two_sets());
-    let split = RouteSpec::new(Policy::WeightedRandom)
-        .branch(Branch::new("a", 30.0).tier(Tier::new().tag("set", "a")))
-        .branch(Branch::new("b", 70.0).tier(Tier::new().tag("set", "b")));
-    pool.edit(|edit| edit.upsert(Instance::new("down").healthy(false).tag("set", "a").weight(24.0)))
-        .expect("a good instance");
-    // One of seven members of the first tier is down: it keeps 0.7 × 6/7.
-    let overflow = RouteSpec::new(Policy::WeightedRandom)
-        .tier(Tier::new().tag("set", "a").overflow(0.7))
-        .tier(Tier::new().tag("set", "b"));
-    let shares = by_weight(&WEIGHTS);
-    for (spec, first) in [(split, 0.3), (overflow, 0.7 * 6.0 / 7.0)] {
-        let route = pool.route(spec).expect("a good spec");
-        for mut hand in Hand::both(&route, 28) {
-            let mut choice = || {
-                let index = hand.index(&PLAIN).expect("an instance");
-                (index / 6, index % 6)
-            };
-            let choices: Vec<(usize, usize)> = (0..PICKS).map(|_| choice()).collect();
-            let sets = [first, 1.0 - first];
-            together(choices.iter().copied(), &sets, &shares).assert_sound("of one pick");
-            let next = choices.chunks_exact(2).map(|pair| (pair[0].1, pair[1].0));
-            together(next, &shares, &sets).assert_sound("an instance, and the set of the next pick");
-        }
     }
 }
 

@@ -10,6 +10,7 @@ mod extremes;
 mod harness;
 mod independence;
 mod loaded;
+mod one_pick;
 mod points;
 mod power;
 mod rotations;

@@ -7,6 +7,7 @@
 //! | [`never`] | what has no share and was picked all the same |
 //! | [`repeats`], [`serial`] | picks that depend on picks before |
 //! | [`together`] | two choices that depend on each other |
+//! | [`lagged`] | two sequences that depend on each other, be one of them some picks late |
 //! | [`discrepancy`] | a rotation that is not even at every turn |
 //! | [`enumeration`] | who owns each of all draws of 8 or 16 bits |
 //! | [`borders`] | where on the circle of 64-bit draws one instance ends, to the point |
@@ -29,7 +30,7 @@ mod sequence;
 pub(crate) use counts::{binomial, chi_square, never, uniformity};
 pub(crate) use dice::{Dice, at_point};
 pub(crate) use draws::{borders, enumeration, seed_that_draws, seed_that_draws_behind};
-pub(crate) use sequence::{discrepancy, repeats, serial, together};
+pub(crate) use sequence::{discrepancy, lagged, repeats, serial, together};
 
 /// Below this the numbers do not come from what was expected. Some thousand readings are taken in a run, of fixed seeds.
 pub(crate) const LEAST_P: f64 = 1e-5;

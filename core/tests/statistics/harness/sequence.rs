@@ -37,6 +37,18 @@ pub(crate) fn together(
     Reading { instrument: "together", ..chi_square(&counts, &product(first, second)) }
 }
 
+/// Two sequences that should know nothing of each other, at every distance up to `most`, either of them ahead: the smallest
+/// probability, times how many there are.
+pub(crate) fn lagged(one: &[usize], other: &[usize], shares: &[f64], most: usize) -> Reading {
+    let at = |ahead: &[usize], behind: &[usize], lag: usize| {
+        let pairs = ahead.iter().skip(lag).copied().zip(behind.iter().copied());
+        together(pairs, shares, shares).probability()
+    };
+    let either = (1..=most).flat_map(|lag| [at(one, other, lag), at(other, one, lag)]);
+    let least = either.fold(at(one, other, 0), f64::min);
+    Reading::p("lagged", (least * (2 * most + 1) as f64).min(1.0))
+}
+
 fn product(first: &[f64], second: &[f64]) -> Vec<f64> {
     first.iter().flat_map(|one| second.iter().map(move |other| one * other)).collect()
 }
@@ -60,6 +72,7 @@ pub(crate) fn discrepancy(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Dice;
     use super::*;
 
     #[test]
@@ -77,6 +90,20 @@ mod tests {
         let all = (0..1_000).map(|at| (at % 10, at / 10 % 10));
         assert_eq!(together(all, &shares, &shares).probability(), 1.0);
         assert!(together((0..1_000).map(|at| (at % 10, at % 10)), &shares, &shares).is_caught());
+    }
+
+    #[test]
+    fn a_copy_is_seen_up_to_the_distance_that_is_looked_at_and_by_itself_not_at_the_same_place() {
+        let shares = [0.25; 4];
+        let mut dice = Dice::new(1);
+        let one: Vec<usize> = (0..10_000).map(|_| dice.below(4)).collect();
+        for lag in 0..=3 {
+            for (ahead, behind) in [(&one[lag..], &one[..]), (&one[..], &one[lag..])] {
+                assert_eq!(lagged(ahead, behind, &shares, 2).is_caught(), lag <= 2, "{lag}");
+                let pairs = ahead.iter().copied().zip(behind.iter().copied());
+                assert_eq!(together(pairs, &shares, &shares).is_caught(), lag == 0, "{lag}");
+            }
+        }
     }
 
     #[test]

@@ -82,11 +82,11 @@ pub(super) fn impatient(which: Sampler) -> Reading {
 }
 
 /// The lower of two by load.
-fn lower(one: usize, other: usize) -> usize {
+pub(super) fn lower(one: usize, other: usize) -> usize {
     if LOADS[other] < LOADS[one] { other } else { one }
 }
 
-fn reported() -> Policy {
+pub(super) fn reported() -> Policy {
     Policy::PowerOfTwo(PowerOfTwo::new().load(Load::Reported))
 }
 

@@ -31,7 +31,7 @@ const fn row(wrong: &'static str, instrument: &'static str, measure: fn(Sampler)
     Row { wrong, instrument, measure }
 }
 
-const TABLE: [Row; 38] = [
+const TABLE: [Row; 41] = [
     row("modulo, 8 bits", "enumeration", |which| draws::modulo(which, 8)),
     row("modulo, 16 bits", "enumeration", |which| draws::modulo(which, 16)),
     row("<= for <, 8 bits", "enumeration", |which| draws::at_the_border(which, 8)),
@@ -60,7 +60,10 @@ const TABLE: [Row; 38] = [
     row("a bias of one part in sixteen, over many seeds", "uniformity", choosing::slight_bias),
     row("one part in forty, as `make soak` sees it", "uniformity", choosing::slighter_bias),
     row("a generator copied to another thread", "together", sequences::copied_generator),
+    row("a generator copied across threads one draw late", "lagged", sequences::copied_late),
     row("one draw chooses branch and instance", "together", sequences::same_bits),
+    row("the branch's draw chooses a candidate", "together", sequences::candidate_by_the_branch),
+    row("one distinct pick in ten keeps the branch", "together", sequences::distinct_in_one_branch),
     row("the low bits of a linear congruence", "serial", sequences::low_bits),
     row("seeds that are not mixed", "repeats", sequences::raw_seeds),
     row("one pick in fifty is the last one again", "repeats", sequences::sticky),

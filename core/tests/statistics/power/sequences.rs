@@ -1,51 +1,96 @@
 //! Picks that depend on what they should not depend on.
 
-use pointsman::{Branch, Instance, Policy, RouteSpec, Tier};
+use pointsman::Policy;
 
+use super::choosing::{lower, reported};
 use super::{Dice, Sampler, at_point};
 use crate::common::{Hand, PLAIN, plain_route, seeded};
-use crate::drawn::{WEIGHTS, by_weight, six};
-use crate::harness::{Reading, repeats, serial, together};
+use crate::drawn::{LOADS, WEIGHTS, by_weight, six, winners};
+use crate::harness::{Reading, lagged, repeats, serial, together};
+use crate::independence::LAG;
+use crate::one_pick::{FIRST, distinct, one_of_twelve, place, split, twelve, two_sets};
 use crate::points::list;
 
 const PICKS: usize = 200_000;
 
-pub(super) fn copied_generator(which: Sampler) -> Reading {
+/// The picks of two threads, by pickers of their own; of the second one behind so many that nobody sees.
+fn of_two_threads(seeds: [u64; 2], unseen: usize) -> (Vec<usize>, Vec<usize>) {
     let route = plain_route(&six(81), Policy::WeightedRandom);
-    let of_thread = |seed: u64| -> Vec<usize> {
+    let of_thread = |seed: u64, unseen: usize| -> Vec<usize> {
         let mut hand = Hand::Picker(route.picker_seeded(seed));
-        (0..PICKS).map(|_| hand.index(&PLAIN).expect("an instance")).collect()
+        (0..PICKS + unseen).map(|_| hand.index(&PLAIN).expect("an instance")).skip(unseen).collect()
     };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| of_thread(seeds[1], unseen));
+        (of_thread(seeds[0], 0), other.join().expect("no panic"))
+    })
+}
+
+pub(super) fn copied_generator(which: Sampler) -> Reading {
     let seeds = if which == Sampler::Wrong { [82, 82] } else { [82, 83] };
-    let (one, other) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| of_thread(seeds[1]));
-        (of_thread(seeds[0]), other.join().expect("no panic"))
-    });
+    let (one, other) = of_two_threads(seeds, 0);
     let shares = by_weight(&WEIGHTS);
     together(one.into_iter().zip(other), &shares, &shares)
 }
 
+/// Each pick takes one draw.
+pub(super) fn copied_late(which: Sampler) -> Reading {
+    let seeds = if which == Sampler::Wrong { [82, 82] } else { [82, 83] };
+    let (one, other) = of_two_threads(seeds, 1);
+    lagged(&one, &other, &by_weight(&WEIGHTS), LAG)
+}
+
+/// The set and the place in it of picks in a split, against their independence.
+fn of_split(
+    which: Sampler,
+    policy: Policy,
+    shares: &[f64],
+    mut wrong: impl FnMut(&mut Dice) -> (usize, usize),
+) -> Reading {
+    let mut hand = Hand::Picker(split(&two_sets(84), policy).picker_seeded(85));
+    let mut dice = Dice::new(86);
+    let pairs = (0..PICKS).map(|_| match which {
+        Sampler::Engine => place(hand.index(&PLAIN).expect("an instance")),
+        Sampler::Wrong => wrong(&mut dice),
+    });
+    together(pairs, &SETS, shares)
+}
+
+const SETS: [f64; 2] = [FIRST, 1.0 - FIRST];
+
 pub(super) fn same_bits(which: Sampler) -> Reading {
-    let of_set = |set: &'static str| {
-        (0..6).map(move |at| Instance::new(format!("{set}{at}")).weight(WEIGHTS[at]).tag("set", set))
-    };
-    let pool = seeded(84, of_set("a").chain(of_set("b")).collect());
-    let spec = RouteSpec::new(Policy::WeightedRandom)
-        .branch(Branch::new("a", 30.0).tier(Tier::new().tag("set", "a")))
-        .branch(Branch::new("b", 70.0).tier(Tier::new().tag("set", "b")));
-    let mut hand = Hand::Picker(pool.route(spec).expect("a good spec").picker_seeded(85));
+    of_split(which, Policy::WeightedRandom, &by_weight(&WEIGHTS), |dice| {
+        let point = dice.unit();
+        (at_point(&SETS, point), at_point(&WEIGHTS, point))
+    })
+}
+
+pub(super) fn candidate_by_the_branch(which: Sampler) -> Reading {
+    of_split(which, reported(), &winners(&WEIGHTS, &LOADS, 2), |dice| {
+        let point = dice.unit();
+        let first = dice.by_weight(&WEIGHTS);
+        let mut rest = WEIGHTS;
+        rest[first] = 0.0;
+        (at_point(&SETS, point), lower(first, at_point(&rest, point)))
+    })
+}
+
+pub(super) fn distinct_in_one_branch(which: Sampler) -> Reading {
+    let mut hand = Hand::Picker(split(&two_sets(84), Policy::WeightedRandom).picker_seeded(85));
     let mut dice = Dice::new(86);
     let pairs = (0..PICKS).map(|_| match which {
         Sampler::Engine => {
-            let index = hand.index(&PLAIN).expect("an instance");
-            (index / 6, index % 6)
+            let [first, second] = distinct(&mut hand);
+            (one_of_twelve(first), second.0)
         }
+        // Every tenth stays where the first is.
         Sampler::Wrong => {
-            let point = dice.unit();
-            (usize::from(point >= 0.3), at_point(&WEIGHTS, point))
+            let first = (dice.by_weight(&SETS), dice.by_weight(&WEIGHTS));
+            let set = if dice.once_in(10) { first.0 } else { dice.by_weight(&SETS) };
+            (one_of_twelve(first), set)
         }
     });
-    together(pairs, &[0.3, 0.7], &by_weight(&WEIGHTS))
+    together(pairs, &twelve(SETS), &SETS)
 }
 
 pub(super) fn low_bits(which: Sampler) -> Reading {

@@ -78,6 +78,12 @@ impl Live {
         }
     }
 
+    /// Keeps the lock of the slots, for a test to see who waits for it.
+    #[cfg(test)]
+    pub(crate) fn keep_slots_locked(&self) -> impl Sized + '_ {
+        self.slots.keep_locked()
+    }
+
     /// Nanoseconds since the pool was made, by the system's coarse monotonic clock: some milliseconds are no matter for
     /// anything here, and a precise clock is a good part of what a lease costs.
     pub(crate) fn clock(&self) -> u64 {

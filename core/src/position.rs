@@ -94,6 +94,12 @@ impl PositionBook {
         Arc::new(Position { ticket, key, serial: pages.serials, cursor, book: self.clone() })
     }
 
+    /// Keeps the lock, for a test to see who waits for it.
+    #[cfg(test)]
+    pub(crate) fn keep_locked(&self) -> impl Sized + '_ {
+        self.pages.lock()
+    }
+
     /// Makes room in every picker for the positions there are. Before they are published.
     pub(crate) fn make_room(&self) {
         let mut pages = self.pages.lock();

@@ -33,6 +33,12 @@ impl Releases {
         Arc::new(Token { user_data, taken: AtomicBool::new(false), releases: self.clone() })
     }
 
+    /// Keeps the lock, for a test to see who waits for it.
+    #[cfg(test)]
+    pub(crate) fn keep_locked(&self) -> impl Sized + '_ {
+        self.due.lock()
+    }
+
     /// Tells the host of everything that is due. A hook that panics has had its call; the rest is told by the next.
     pub(crate) fn tell(&self) {
         loop {

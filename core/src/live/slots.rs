@@ -36,6 +36,12 @@ impl SlotBook {
         })
     }
 
+    /// Keeps the lock, for a test to see who waits for it.
+    #[cfg(test)]
+    pub(super) fn keep_locked(&self) -> impl Sized + '_ {
+        self.pages.lock()
+    }
+
     /// Slots ever made: every number is below.
     pub(super) fn made(&self) -> usize {
         self.pages.lock().made as usize

@@ -321,16 +321,24 @@ mod tests {
     }
 
     #[test]
-    fn every_pick_and_every_lease_goes_on_while_a_writer_holds_the_lock() {
+    fn every_pick_and_every_lease_goes_on_while_every_lock_of_the_pool_is_held() {
         for limit in [None, Some(2)] {
             let list = instances().into_iter().map(|instance| Instance { max_in_flight: limit, ..instance });
-            let options = PoolOptions::new().spec(PoolSpec::new().zone("z1").ejection(Default::default()));
+            let options = PoolOptions::new()
+                .spec(PoolSpec::new().zone("z1").ejection(Default::default()))
+                .release(|_| ());
             let pool = Pool::with(options, list).expect("a good list");
             let of = |policy| specs(&policy).into_iter().map(|spec| pool.route(spec).expect("a good spec"));
             let mut hands: Vec<_> =
                 variants().into_iter().flat_map(of).map(|route| (route.picker(), route)).collect();
             let (done, finished) = mpsc::channel();
-            let held = pool.core().writer.lock();
+            let core = pool.core();
+            let held = core.writer.lock();
+            let books: Vec<_> = held.routes.iter().flatten().map(|record| record.positions.clone()).collect();
+            let positions: Vec<_> = books.iter().map(|book| book.keep_locked()).collect();
+            let slots = core.live.keep_slots_locked();
+            let releases = core.releases.clone().expect("there is a hook");
+            let due = releases.keep_locked();
             let reader = std::thread::spawn(move || {
                 let mut picks = 0;
                 for (picker, route) in &mut hands {
@@ -352,8 +360,9 @@ mod tests {
                 hands
             });
             let waited = finished.recv_timeout(Duration::from_secs(300));
-            drop(held);
-            assert!(waited.is_ok_and(|picks| picks > 1_000), "readers waited for the writer");
+            assert_eq!(positions.len(), books.len());
+            drop((due, slots, positions, held));
+            assert!(waited.is_ok_and(|picks| picks > 1_000), "readers waited for a lock");
             assert!(reader.join().is_ok());
         }
     }

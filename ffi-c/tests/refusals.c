@@ -36,6 +36,7 @@ static void bad_arguments_are_refused(void)
     pointsman_tag tags[2] = {{POINTSMAN_STR_INIT("k"), POINTSMAN_STR_INIT("v")}, {{NULL, 0}, {NULL, 0}}};
     pointsman_str wrong = {"\xff\xfe", 2}, endless = {"x", (size_t)1 << 60}, hollow = {NULL, 3};
     pointsman_pick pick;
+    size_t *short_one;
     struct {
         pointsman_request request;
         uint64_t later;
@@ -48,6 +49,16 @@ static void bad_arguments_are_refused(void)
     GIVES(POINTSMAN_BAD_SIZE, pointsman_route_pick(route, &request, &pick, &error));
     request.size = SIZE_MAX;
     GIVES(POINTSMAN_BAD_SIZE, pointsman_route_pick(route, &request, &pick, &error));
+    /* Of a struct that is too short only the size is read: nothing lies behind it. */
+    short_one = malloc(sizeof *short_one);
+    CHECK(short_one != NULL);
+    *short_one = sizeof *short_one;
+    GIVES(POINTSMAN_BAD_SIZE, pointsman_route_pick(route, (const pointsman_request *)short_one, &pick, &error));
+    GIVES(POINTSMAN_BAD_SIZE,
+          pointsman_pool_new((const pointsman_pool_options *)short_one, list, 0, &other, &error));
+    GIVES(POINTSMAN_BAD_SIZE,
+          pointsman_pool_new(NULL, (const pointsman_instance *)short_one, 1, &other, &error));
+    free(short_one);
     grown.request.size = sizeof grown;
     OK(pointsman_route_pick(route, &grown.request, &pick, &error));
     grown.later = 1;

@@ -10,8 +10,8 @@ pub(crate) struct Arena {
     words: Vec<Vec<u64>>,
 }
 
-/// Room of a struct in words: the largest size that the library believes, and the struct behind it.
-const ROOM: usize = 4_096 / 8 + 16;
+/// The largest size of a struct that the library believes.
+const LARGEST: u64 = 4_096;
 
 const SMALL: [&str; 16] = [
     "a",
@@ -123,13 +123,16 @@ impl Arena {
         self.keep(bytes)
     }
 
-    fn keep(&mut self, bytes: Vec<u8>) -> [u64; 2] {
+    fn keep(&mut self, mut bytes: Vec<u8>) -> [u64; 2] {
+        bytes.shrink_to_fit();
         self.texts.push(bytes);
         let kept = &self.texts[self.texts.len() - 1];
         [kept.as_ptr() as u64, kept.len() as u64]
     }
 
-    fn words(&mut self, words: Vec<u64>) -> u64 {
+    fn words(&mut self, mut words: Vec<u64>) -> u64 {
+        // The sanitizer does not know what of an allocation is in use.
+        words.shrink_to_fit();
         self.words.push(words);
         self.words[self.words.len() - 1].as_ptr() as u64
     }
@@ -156,7 +159,8 @@ impl Arena {
         self.several(tags, |arena, (key, value)| [arena.text(key), arena.text(value)].concat())
     }
 
-    /// A struct of these words behind its size, in room for whatever size it says.
+    /// A struct of these words behind its size, in as many words as it says that it has, so that whoever reads on is seen; in one
+    /// where no struct has such a size and its size alone may be read.
     fn sized(&mut self, size: Size, fields: &[[u64; 2]], last: &[u64]) -> Vec<u64> {
         let mut words = vec![0];
         words.extend(fields.iter().flatten());
@@ -169,7 +173,8 @@ impl Arena {
             Size::Longer(by) => right + u64::from(by),
             Size::Noise(size) => size,
         };
-        words.resize(ROOM, if matches!(size, Size::Longer(by) if by % 2 == 1) { 1 } else { 0 });
+        let room = if (8..=LARGEST).contains(&words[0]) { words[0].div_ceil(8) } else { 1 };
+        words.resize(room as usize, if matches!(size, Size::Longer(by) if by % 2 == 1) { 1 } else { 0 });
         words
     }
 
@@ -187,17 +192,17 @@ impl Arena {
     /// Elements lie one behind the other, each of the size that the first one says.
     pub(crate) fn instances(&mut self, instances: &Several<Instance>) -> (u64, usize) {
         let Several::Some(items) = instances else {
-            let [pointer, count] = self.several(instances, |_, _| vec![0; ROOM]);
+            let [pointer, count] = self.several(instances, |_, _| vec![0]);
             // Its size is read before its number is looked at.
             return (pointer, if pointer == 0 { count as usize } else { count as usize + 1_000_000 });
         };
         let items: Vec<Vec<u64>> = items.iter().take(6).map(|item| self.instance(item)).collect();
-        let stride = items.first().map_or(8, |first| first[0]).clamp(8, 4_096) as usize;
-        let mut bytes = vec![0_u8; items.len() * stride + ROOM * 8];
-        for (at, item) in items.iter().enumerate() {
+        let stride = items.first().map_or(8, |first| first[0]).clamp(8, LARGEST) as usize;
+        let mut bytes = vec![0_u8; items.len() * stride];
+        for (item, place) in items.iter().zip(bytes.chunks_exact_mut(stride)) {
             let item: Vec<u8> = item.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            let room = if at + 1 == items.len() { item.len() } else { stride };
-            bytes[at * stride..at * stride + room].copy_from_slice(&item[..room]);
+            let held = item.len().min(stride);
+            place[..held].copy_from_slice(&item[..held]);
         }
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         let words =

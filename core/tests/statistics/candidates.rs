@@ -4,7 +4,8 @@ use pointsman::{Instance, Outcome, PeakEwma, Picked, Policy, PowerOfTwo};
 
 use crate::common::{Hand, PLAIN, plain_route, seeded, weighted};
 use crate::drawn::{LOADS, WEIGHTS, six, winners};
-use crate::harness::{binomial, chi_square};
+use crate::harness::{binomial, chi_square, never};
+use crate::shares::counts;
 
 /// Every ordered draw of three of six by weight without replacement, with its probability.
 fn triples(weights: &[f64]) -> Vec<f64> {
@@ -71,8 +72,9 @@ fn one_in_a_million_is_picked_once_in_a_million() {
         let route = plain_route(&pool, policy.clone());
         let request = PLAIN.exclude(&["excluded"]);
         for mut hand in Hand::both(&route, 36) {
-            let rare = (0..picks).filter(|_| hand.index(&request) == Ok(1)).count();
-            binomial(rare as u64, picks, 1e-6).assert_sound(&format!("{policy:?}: {rare}"));
+            let counts = counts(&mut hand, &request, 3, picks as usize);
+            binomial(counts[1], picks, 1e-6).assert_sound(&format!("{policy:?}: {counts:?}"));
+            never(counts[2], picks).assert_sound(&format!("{policy:?}: {counts:?}"));
         }
     }
     // A tail that the other policies' instances are too few for: one weight in a hundred thousand of many.

@@ -3,7 +3,7 @@
 use pointsman::{Branch, Health, Instance, Policy, Pool, Reason, Request, RouteSpec, SplitBy, Tier};
 
 use crate::common::{Hand, PLAIN, dense, plain_route, policies, seeded, weighted};
-use crate::harness::chi_square;
+use crate::harness::{chi_square, never};
 
 /// Picks of each kind.
 pub(crate) const PICKS: usize = 1_000_000;
@@ -143,13 +143,17 @@ pub(crate) fn counts(hand: &mut Hand, request: &Request<'_>, n: usize, picks: us
     counts
 }
 
-/// Who may never be picked where no tier asks for `any` health.
-fn assert_only_available(pool: &Pool, counts: &[u64], request: &Request<'_>, excluded: &[&str]) {
-    for (instance, count) in pool.instances().iter().zip(counts) {
-        let available = instance.healthy && instance.enabled && instance.weight > 0.0;
-        let allowed = available && !excluded.contains(&&*instance.id);
-        assert!(allowed || *count == 0, "{} was picked {count} times for {request:?}", instance.id);
-    }
+/// Who is out by `may_be_picked` was not picked once.
+fn assert_never_others(pool: &Pool, counts: &[u64], what: &str, may_be_picked: impl Fn(&Instance) -> bool) {
+    let list = pool.instances();
+    let others = list.iter().zip(counts).filter(|(instance, _)| !may_be_picked(instance));
+    let hits = others.map(|(_, count)| count).sum();
+    never(hits, counts.iter().sum()).assert_sound(&format!("{what}: {counts:?}"));
+}
+
+/// Neither down nor drained nor disabled.
+fn is_available(instance: &Instance) -> bool {
+    instance.healthy && instance.enabled && instance.weight > 0.0
 }
 
 fn assert_shares_hold(policy: &Policy, list: Vec<Instance>, most: usize) {
@@ -169,7 +173,9 @@ fn assert_shares_hold(policy: &Policy, list: Vec<Instance>, most: usize) {
                 name if name.ends_with("an exclusion") => &["up-3"],
                 _ => &[],
             };
-            assert_only_available(&pool, &counts, &shape.request, excluded);
+            assert_never_others(&pool, &counts, &what, |instance| {
+                is_available(instance) && !excluded.contains(&&*instance.id)
+            });
         }
     }
 }
@@ -209,13 +215,8 @@ fn unhealthy_instances_are_picked_only_where_the_tier_takes_any() {
         let route = pool.route(spec).expect("a good spec");
         for mut hand in Hand::both(&route, 8) {
             let counts = counts(&mut hand, &PLAIN, pool.len(), 200_000);
-            for (instance, count) in pool.instances().iter().zip(&counts) {
-                assert!(
-                    *count == 0 || (instance.enabled && instance.weight > 0.0),
-                    "{policy:?}: {}",
-                    instance.id
-                );
-            }
+            let what = format!("{policy:?}");
+            assert_never_others(&pool, &counts, &what, |instance| instance.enabled && instance.weight > 0.0);
             let unhealthy = |(instance, count): (&Instance, &u64)| if instance.healthy { 0 } else { *count };
             assert!(pool.instances().iter().zip(&counts).map(unhealthy).sum::<u64>() > 0, "{policy:?}");
         }

@@ -103,6 +103,9 @@ fn lowest(weights: &[f64], costs: &[f64]) -> Vec<f64> {
     by_weight(&left.collect::<Vec<_>>())
 }
 
+/// Leases for each unit of weight, by place.
+type LoadOf = fn(usize) -> u32;
+
 #[test]
 fn least_request_over_a_large_set_takes_only_the_least_loaded_be_they_few_or_many() {
     // Powers of two, so that equal costs are equal to the last bit.
@@ -110,8 +113,7 @@ fn least_request_over_a_large_set_takes_only_the_least_loaded_be_they_few_or_man
     let ids: Vec<String> = (0..300).map(|at| format!("i{at}")).collect();
     let many: Vec<Instance> =
         ids.iter().zip(&weights).map(|(id, weight)| Instance::new(id.as_str()).weight(*weight)).collect();
-    // Leases for each unit of weight.
-    let loads: [(&str, fn(usize) -> u32); 5] = [
+    let loads: [(&str, LoadOf); 5] = [
         ("a third is idle", |at| u32::from(at % 5 > 1)),
         ("two are idle", |at| u32::from(at != 41 && at != 290)),
         ("a third has one", |at| 1 + u32::from(at % 5 > 1)),

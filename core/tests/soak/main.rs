@@ -10,6 +10,7 @@ mod drawn;
 #[path = "../statistics/harness/mod.rs"]
 mod harness;
 
+mod armed;
 mod clock;
 mod control;
 #[cfg(unix)]
@@ -18,9 +19,12 @@ mod held;
 mod limits;
 mod load;
 mod memory;
+mod reader;
+mod routes;
 mod statistics;
 mod truth;
 mod wholesale;
+mod writer;
 
 use std::hash::{BuildHasher, RandomState};
 use std::panic::catch_unwind;

@@ -14,7 +14,7 @@ use crate::live::load::Counting;
 use crate::live::{CHUNKS, InFlight, Live};
 use crate::rng::Draw;
 
-/// Costs closer than this, relative, are a tie: 3 / 0.3 and 1 / 0.1 differ in the last bit.
+/// Costs closer than this, relative, are a tie: 3 / 0.33 and 1 / 0.11 differ in the last bit.
 const TIE: f64 = 1e-12;
 
 /// Pure arithmetic: what an instance costs.

@@ -8,7 +8,8 @@ use crate::rng::PickerRng;
 fn weight_divides_the_count() {
     assert_eq!(cost(10, 2.0), 5.0);
     assert_eq!(cost(0, 1.0), 0.0);
-    assert!(ties(cost(3, 0.3), cost(1, 0.1)) && ties(cost(1, 0.1), cost(3, 0.3)));
+    assert!(cost(3, 0.33) != cost(1, 0.11));
+    assert!(ties(cost(3, 0.33), cost(1, 0.11)) && ties(cost(1, 0.11), cost(3, 0.33)));
     assert!(!ties(cost(11, 1.0), cost(10, 1.0)));
     assert!(ties(0.0, 0.0));
 }

@@ -44,12 +44,13 @@ pub(super) fn lot(slot: u64, id: u64) -> u64 {
     mix(slot ^ id)
 }
 
-/// −ln(u)/w; lower wins. The lot is the upper 53 bits, and never 0 or 1.
+/// −ln(u)/w; lower wins.
 #[inline]
 pub(super) fn cost(lot: u64, weight: f64) -> f64 {
     -libm::log(uniform(lot)) / weight
 }
 
+/// The upper 53 bits of the lot as a number that is never 0. Of the highest alone it is 1, whose cost is the lowest there is.
 #[inline(always)]
 fn uniform(lot: u64) -> f64 {
     ((lot >> 11) as f64 + 0.5) * 2_f64.powi(-53)

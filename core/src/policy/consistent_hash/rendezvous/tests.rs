@@ -93,6 +93,14 @@ proptest! {
 }
 
 #[test]
+fn every_lot_has_a_finite_cost() {
+    assert_eq!([0, 1 << 63, u64::MAX].map(uniform), [2_f64.powi(-54), 0.5, 1.0]);
+    for lot in [0, 1, 1 << 11, 1 << 63, u64::MAX - (1 << 11), u64::MAX] {
+        assert!((0.0..40.0).contains(&cost(lot, 1.0)), "{lot}");
+    }
+}
+
+#[test]
 fn a_key_belongs_to_whoever_of_its_two_takes_it() {
     let map = Rendezvous::of([[2, 0], [1, NOBODY], [NOBODY, NOBODY]].into());
     let at = |slot: usize| (0..).find(|hash| map.slots.of(*hash) == slot as u64).expect("each slot has keys");

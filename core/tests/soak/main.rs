@@ -91,6 +91,7 @@ fn main() -> ExitCode {
             Err(_) => failed.push(name),
         }
     }
+    println!("longest stall: {}", control::longest_stall());
     if failed.is_empty() {
         println!("soak: ok");
         return ExitCode::SUCCESS;

@@ -15,9 +15,9 @@ use crate::Order;
 /// So much of a round nobody may stand still.
 const SHARE: u32 = 4;
 
-/// The limit in short rounds, some five times the longest stall that was seen on two cores that were busy otherwise too, at a
-/// load of six to twenty: 0.26 s in rounds of a second, 0.36 s in those of a minute's soak.
-const SHORTEST_LIMIT: Duration = Duration::from_millis(1_500);
+/// The limit in short rounds, some ten times the longest stall that was seen on two cores that were busy otherwise too, at a
+/// load of six to twenty: 0.26 s in rounds of a second, 0.36 s in those of a minute's soak. A host takes cores away for longer.
+const SHORTEST_LIMIT: Duration = Duration::from_secs(4);
 
 /// The longest stall of all that were told, measured by its limit, and what to tell of it.
 static LONGEST: Mutex<(f64, String)> = Mutex::new((0.0, String::new()));

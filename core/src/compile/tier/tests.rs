@@ -161,6 +161,8 @@ fn a_request_finds_the_group_of_its_combination() {
     assert_eq!(found(&[]), some(""));
     assert_eq!(found(&[("v", "a")]), some("at pick time"));
     assert_eq!(found(&[("v", "a"), ("v", "b"), ("w", "x")]), some("at pick time"));
+    let without_keys = self::compiled(&Tier::new(), &snapshot, &mut Room { sets: 9, bytes: ENOUGH });
+    assert_eq!(self::found(&without_keys, "a"), "everyone");
 }
 
 #[test]

@@ -23,6 +23,19 @@ proptest! {
     }
 }
 
+#[test]
+fn every_byte_of_a_string_counts() {
+    for length in 0..40 {
+        let text = "a".repeat(length);
+        assert!(equal(&text, &text.clone()));
+        for at in 0..length {
+            let other = format!("{}b{}", &text[..at], &text[at + 1..]);
+            assert!(!equal(&text, &other) && !equal(&other, &text), "{other}");
+        }
+        assert!(!equal(&text, &format!("{text}a")));
+    }
+}
+
 /// The tier over the instances of a snapshot, compiled from nothing.
 fn compiled(tier: &Tier, snapshot: &Snapshot, room: &mut Room) -> Arc<CompiledTier> {
     let change = Change { same_list: false, retagged: true, touched: Vec::new() };

@@ -40,6 +40,9 @@ pub(crate) fn process_offset() -> u64 {
 
 #[inline]
 pub(super) fn barrier_by_writers() -> bool {
+    #[cfg(loom)]
+    return crate::sync::model::has_barrier();
+    #[cfg(not(loom))]
     WRITERS_BARRIER.load(Ordering::Relaxed)
 }
 
@@ -161,7 +164,9 @@ mod imp {
 
     pub(crate) fn writers_barrier() -> bool {
         #[cfg(loom)]
-        crate::sync::model::fence();
+        if super::barrier_by_writers() {
+            crate::sync::model::fence();
+        }
         true
     }
 }

@@ -98,8 +98,7 @@ impl Drop for Pin {
         let depth = self.slot.depth.load(Ordering::Relaxed) - 1;
         self.slot.depth.store(depth, Ordering::Relaxed);
         if depth == 0 {
-            // Release pairs with `oldest_pinned`: what was read under the pin was read before it is freed.
-            self.slot.epoch.store(0, Ordering::Release);
+            self.slot.clear();
             if self.slot.ending.load(Ordering::Relaxed) {
                 self.slot.release();
             }
@@ -115,12 +114,13 @@ impl Slot {
     /// reader's load, the writer's swap and the writer's scan are all SeqCst and so in one total order, and before them the
     /// slot's way into the list.
     ///
-    /// In a model both sides have a sequentially consistent fence, which orders what the barrier orders: loom knows no
-    /// `membarrier(2)`, and takes sequentially consistent accesses for acquire and release.
+    /// loom knows no `membarrier(2)`, and takes sequentially consistent accesses for acquire and release. With the barrier, both
+    /// sides of a model have a sequentially consistent fence; without, the scan exchanges too, so that of it and a pin the later one
+    /// acquires what the earlier one has released.
     #[inline]
     fn announce(&self, epoch: u64) {
-        if cfg!(loom) || fork::barrier_by_writers() {
-            // Release pairs with `oldest_pinned`, as in `Pin::drop`.
+        if fork::barrier_by_writers() {
+            // Release pairs with the writer's scan, as in `clear`.
             self.epoch.store(epoch, Ordering::Release);
             #[cfg(loom)]
             crate::sync::model::fence();
@@ -130,8 +130,30 @@ impl Slot {
         }
     }
 
-    fn release(&self) {
+    /// The epoch, to the writer's scan. Pairs with the announcement and with `clear`.
+    fn seen(&self) -> u64 {
+        #[cfg(loom)]
+        if !fork::barrier_by_writers() {
+            return self.epoch.fetch_add(0, Ordering::SeqCst);
+        }
+        self.epoch.load(Ordering::SeqCst)
+    }
+
+    /// Its thread reads nothing.
+    #[inline]
+    fn clear(&self) {
+        // In the one order of changes that the exchanges of a model have.
+        #[cfg(loom)]
+        if !fork::barrier_by_writers() {
+            self.epoch.swap(0, Ordering::Release);
+            return;
+        }
+        // Release pairs with the writer's scan: what was read under the pin was read before it is freed.
         self.epoch.store(0, Ordering::Release);
+    }
+
+    fn release(&self) {
+        self.clear();
         self.depth.store(0, Ordering::Relaxed);
         self.ending.store(false, Ordering::Relaxed);
         // Release pairs with the exchange in `take_slot`: the next owner finds the slot clear.
@@ -151,7 +173,7 @@ pub(super) fn oldest_pinned() -> u64 {
     if !fork::writers_barrier() {
         return 0;
     }
-    let pinned = all_slots().map(|slot| slot.epoch.load(Ordering::SeqCst)).filter(|&epoch| epoch != 0);
+    let pinned = behind(head()).map(Slot::seen).filter(|&epoch| epoch != 0);
     pinned.min().unwrap_or(u64::MAX)
 }
 
@@ -233,8 +255,25 @@ fn take_slot() -> &'static Slot {
 }
 
 fn all_slots() -> impl Iterator<Item = &'static Slot> {
+    behind(SLOTS.load(Ordering::Acquire))
+}
+
+/// The newest slot, to the writer's scan.
+fn head() -> *mut Slot {
+    #[cfg(loom)]
+    if !fork::barrier_by_writers() {
+        let mut head = SLOTS.load(Ordering::Relaxed);
+        while let Err(now) = SLOTS.compare_exchange(head, head, Ordering::SeqCst, Ordering::Relaxed) {
+            head = now;
+        }
+        return head;
+    }
     // SeqCst stands in one total order with the exchange in `take_slot`, as the scan's loads with the pins.
-    let head = SLOTS.load(Ordering::SeqCst);
+    SLOTS.load(Ordering::SeqCst)
+}
+
+/// The slots from this one on.
+fn behind(head: *mut Slot) -> impl Iterator<Item = &'static Slot> {
     // SAFETY: the list holds leaked slots only.
     std::iter::successors(unsafe { head.as_ref() }, |slot: &&'static Slot| slot.next)
 }

@@ -17,6 +17,22 @@ use super::{Ordering, global};
 /// The environment variable that chooses a mutant: `FILE:LINE:FLAW`, the file as the end of its path.
 const MUTANT: &str = "POINTSMAN_MUTANT";
 
+/// The environment variable that says, by `exchange`, that readers announce themselves as where there is no writer's barrier.
+const PINS: &str = "POINTSMAN_PINS";
+
+/// Whether a fence on either side stands for the writer's barrier; otherwise readers have an exchange, and what has to be in one
+/// order with it is one too.
+pub(crate) fn has_barrier() -> bool {
+    static BARRIER: OnceLock<bool> = OnceLock::new();
+    *BARRIER.get_or_init(|| match std::env::var(PINS) {
+        Ok(pins) => {
+            assert_eq!(pins, "exchange", "{PINS}");
+            false
+        }
+        Err(_) => true,
+    })
+}
+
 /// What is wrong with an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flaw {
@@ -67,7 +83,8 @@ fn flaw_at(place: &Location<'_>) -> Option<Flaw> {
 }
 
 /// The ordering that the operation at this place has in the model. Sequentially consistent accesses acquire and release: loom
-/// would let them order more than that among themselves, and less than they do. What must be in one order has fences.
+/// would let them order more than that among themselves, and less than they do. What must be in one order has fences, or changes
+/// one word in one step: of two such changes the later one acquires what the earlier one has released.
 fn ordering(place: &Location<'_>, given: Ordering, without: Ordering) -> Ordering {
     match given {
         _ if flaw_at(place) == Some(Flaw::Relaxed) => Ordering::Relaxed,

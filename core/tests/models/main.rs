@@ -4,9 +4,10 @@
 //!
 //! What a model is not told:
 //!
-//! - loom knows no `membarrier(2)` and takes sequentially consistent accesses for acquire and release. In the model, readers
-//!   and writers have a sequentially consistent fence each, where the engine has the writer's barrier or readers' exchanges.
-//!   That is the fallback's argument. Miri, which knows such accesses, runs the fallback itself.
+//! - loom knows no `membarrier(2)` and takes sequentially consistent accesses for acquire and release. Where the engine has the
+//!   writer's barrier, readers and writers of the model have a sequentially consistent fence each. Without a barrier readers
+//!   exchange, and the writer's scan does so too; that orders no more than the barrier does, and `mutants` runs the models of
+//!   pins again so. Miri, which knows such accesses, runs the readers' exchange with the scan that it has.
 //! - `std`'s `Arc`, `OnceLock` and `Weak` are taken for granted.
 //! - Nobody forks, so the fork gate is left out. The tests that fork are in `cases/processes.rs`.
 //!

@@ -190,3 +190,15 @@ fn combinations_have_hashes_of_their_own() {
     let distinct: std::collections::BTreeSet<u64> = hashes.iter().copied().collect();
     assert_eq!(distinct.len(), 32 * 32 + 5);
 }
+
+#[test]
+fn bytes_of_a_tier_are_those_of_its_mask_its_table_and_its_groups() {
+    let pool = tagged(&[&["a"][..]; 200]);
+    let snapshot = pool.core().published.load();
+    for (tier, mask) in [(Tier::new(), 0), (Tier::new().tag("v", "a"), 200_usize.div_ceil(64) * 8)] {
+        let compiled = compiled(&tier.matching("v"), &snapshot, &mut Room { sets: 9, bytes: ENOUGH });
+        let groups: usize = compiled.groups().map(Group::heap_bytes).sum();
+        assert!(groups > 0 && compiled.groups.allocation_size() > 0);
+        assert_eq!(compiled.heap_bytes(), mask + compiled.groups.allocation_size() + groups);
+    }
+}

@@ -285,3 +285,45 @@ unsafe fn free<T>(header: *mut Header) {
     // SAFETY: the caller's promise; `repr(C)` puts the header at the node's own address.
     drop(unsafe { Box::from_raw(header.cast::<Node<T>>()) });
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+
+    use super::*;
+
+    #[test]
+    fn what_nobody_holds_waits_on_the_list_until_it_is_emptied_and_is_freed_at_once_when_that_is_closed() {
+        let freed = Arc::new(AtomicU64::new(0));
+        let counted = freed.clone();
+        let home = Retired::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+        let value = Arc::new(());
+        let held = || Hold::new(value.clone(), &home);
+        let state = || (home.len(), Arc::strong_count(&value) - 1, freed.load(Ordering::Relaxed));
+        let (first, second) = (held(), held());
+        let twice = first.clone();
+        drop(first);
+        assert_eq!(state(), (0, 2, 0));
+        drop(twice);
+        assert_eq!(state(), (1, 2, 0));
+        drop(second);
+        assert_eq!(state(), (2, 2, 0));
+        home.empty();
+        assert_eq!(state(), (0, 0, 1));
+        let late = held();
+        drop(held());
+        home.close();
+        assert_eq!(state(), (0, 1, 2));
+        drop(late);
+        assert_eq!(state(), (0, 0, 3));
+    }
+
+    #[test]
+    fn a_hold_prints_as_its_value() {
+        let home = Retired::new(|| {});
+        assert_eq!(format!("{:?}", Hold::new(Some(7), &home)), "Some(7)");
+        home.close();
+    }
+}

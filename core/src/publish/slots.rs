@@ -255,6 +255,7 @@ fn take_slot() -> &'static Slot {
 }
 
 fn all_slots() -> impl Iterator<Item = &'static Slot> {
+    // Acquire pairs with the exchange in `take_slot`: who sees a slot sees it whole.
     behind(SLOTS.load(Ordering::Acquire))
 }
 
